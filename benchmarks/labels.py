@@ -7,7 +7,8 @@ bars that the draws contradict, at a level of 0.005. The exit code is 1 when a b
 
 The first table audits a judge with labels on some of 1,000 outputs. `refused` is an audit without a corrected pass rate, `wrong`
 one whose interval leaves out the true rate, `suspected` one that says that labels were not drawn at random. The second learns
-thresholds from labels of 400 outputs, the third compares 200 later scores with those of a calibration.
+thresholds from labels of 400 outputs, the third corrects mean scores of a judge, the fourth compares 200 later scores with
+those of a calibration.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from evalmark.stats.agreement.corrected_rates import prediction_powered
 from evalmark.stats.agreement.stratified_rates import labelled_at_random, stratified_rate
 from evalmark.stats.calibration.audit_results import UNLIKELY
 from evalmark.stats.calibration.evidence import LabelEvidence, LabelledOutput
+from evalmark.stats.calibration.graded_audit import score_ranges
 from evalmark.stats.calibration.label_choice import random_labels
 from evalmark.stats.calibration.score_drift import ALARM
 from evalmark.stats.inference.shift import distribution_shift, score_distribution
@@ -196,6 +198,25 @@ def chosen_by_score(source: random.Random, order: str) -> bool:
     return bool(choice.reason)
 
 
+def graded(source: random.Random, order: str, steps: int) -> tuple[bool, bool]:
+    """Whether the mean of a judge that scores 0.1 too high is missed, by ranges of scores and by PPI++, with 80 labels."""
+    truth = [source.betavariate(4, 2) for _ in range(500)]
+    values = [min(1.0, max(0.0, score + source.gauss(0.1, 0.1))) for score in truth]
+    values = [round(value * steps) / steps for value in values]
+    lowest = sorted(range(500), key=lambda place: values[place])
+    chosen = set(
+        source.sample(range(500), 80) if order == "at random" else [*lowest[:40], *source.sample(lowest, 60)][:80]
+    )
+    labels = [truth[place] if place in chosen else None for place in range(500)]
+    powered = prediction_powered(
+        [truth[place] for place in chosen],
+        [values[place] for place in chosen],
+        [value for place, value in enumerate(values) if place not in chosen],
+    )
+    found = stratified_rate(score_ranges(values), labels)
+    return misses(found.interval.ends, 2 / 3), misses(powered.interval.ends, 2 / 3)
+
+
 @dataclass(frozen=True)
 class Row:
     """What is counted, and what may be said of it."""
@@ -238,6 +259,14 @@ def calibrating() -> Iterator[Row]:
         ("the lowest", None, 1.0),
     ):
         yield Row(f"120 of 400 outputs, {order}", "refused", lambda s, o=order: chosen_by_score(s, o), most, least)
+
+
+def grading() -> Iterator[Row]:
+    for steps, word in ((10**6, "no steps"), (4, "five steps")):
+        for order in ("at random", "half at random, half the lowest"):
+            name = f"80 of 500 outputs, {order}, {word}"
+            yield Row(name, "missed by ranges", lambda s, o=order, n=steps: graded(s, o, n)[0], most=0.07)
+            yield Row(name, "missed by PPI++", lambda s, o=order, n=steps: graded(s, o, n)[1])
 
 
 def drifting() -> Iterator[Row]:
@@ -308,6 +337,7 @@ def main() -> int:
     rounds = parser.parse_args().rounds
     missed = audit_table(rounds)
     missed += table("labels that a threshold is learned from", calibrating(), rounds)
+    missed += table("mean scores, corrected by scores of people", grading(), min(200, rounds))
     missed += table("200 scores after a calibration", drifting(), rounds)
     return 1 if missed else 0
 

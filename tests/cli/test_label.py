@@ -152,3 +152,30 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(evalmark, judged, flags, sai
 def test_the_viewer_opens_only_samples_of_the_run(evalmark, judged):
     assert "name the run" in evalmark("view", "--sample", "1").err
     assert "has samples none" in evalmark("view", "last", "--sample", "1").err
+
+
+def test_scores_that_people_gave_are_held_against_those_of_a_graded_metric(evalmark, world):
+    (world / "app.py").write_text("def level(output):\n    return float(output)\n")
+    rows = [{"id": f"c{n}", "input": n, "answer": f"{0.2 + (n * 7 % 100) / 160:.4f}"} for n in range(100)]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("s.yaml").write_text("datasets: [rows.jsonl]\nmetrics: ['app:level']\n")
+    evalmark("run", "s.yaml")
+    nothing = evalmark("audit")
+    assert (nothing.code, "give it a --threshold" in nothing.err) == (2, True)
+    with open_store(STORE) as store:
+        run = store.run("last")
+    labels = [
+        {"id": f"output:{run.id}/{one.trial.id}", "score": float(one.output.value) - 0.1, "label": "up"}
+        for one in list(run.results)[::2]
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    evalmark("note", "--file", "labels.jsonl", "--by", "ann")
+    said = evalmark("audit")
+    text = words(said.out)
+    assert said.code == 0
+    assert "level against scores of people" in text
+    assert "the judge scores +0.100" in text
+    assert "corrected, by range of scores: 0.4" in text
+    both = words(evalmark("audit", "--threshold", "0.5").out)
+    assert "level against people" in both
+    assert "level against scores of people" in both

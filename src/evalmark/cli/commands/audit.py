@@ -95,8 +95,9 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             suite=suite,
             overrides=Overrides(judges=tuple(judge or ())),
         )
-        results = audits.audit(request, run_store)
-        print_text(audit_screen(request.run, results, terminal_style()))
+        graded = audits.audit_graded(request, run_store)
+        results = audits.audit(request, run_store, {one.metric.name for one in graded})
+        print_text(audit_screen(request.run, results, terminal_style(), graded))
         if canaries:
             with Progress() as progress:
                 plan, metrics = plan_canaries(request, settings, progress.loading, cases)
@@ -104,7 +105,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, options)), terminal_style()))
             answered = run_judges(plan, settings, run_store, quiet=False)
             print_text(canary_screen(audits.canaries(answered, metrics, request), terminal_style()))
-    is_complete = all(one.is_told for one in results)
+    is_complete = all(one.is_told for one in results) and all(one.is_told for one in graded)
     if not is_complete and against == LABELS:
         print_error(f"Draw outputs to label: {label_command(request.run.id)}{store_flag(settings.store)}\n")
     raise typer.Exit(0 if is_complete else INCONCLUSIVE)

@@ -9,20 +9,27 @@ from rich.text import Text
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.audit import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
+from evalmark.reports.text.graded_audit import graded_lines, graded_title
 from evalmark.stats.calibration.audit_results import JudgeAudit
 from evalmark.stats.calibration.canaries import CanaryReport
+from evalmark.stats.calibration.graded_audit import GradedAudit
 
 from .console import DEFAULT, TerminalStyle, data_table, indented, render, topic_table
 
 
-def audit_screen(run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = DEFAULT) -> str:
-    """Show each audited judge of a run: confusion table, agreement, corrected pass rate."""
+def audit_screen(
+    run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = DEFAULT, graded: Iterable[GradedAudit] = ()
+) -> str:
+    """Show each audited judge of a run: confusion table, agreement, corrected pass rate; and the scores of graded ones."""
     parts: list[RenderableType] = [Text(f"{one_line(run.name)} · run {run.id}", style="bold")]
     for audit in audits:
         parts += [Text(""), Text(audit_title(audit), style="bold")]
         if audit.confusion.n:
             parts += [Text(""), indented(_confusion(audit)), Text("")]
         parts.append(indented(topic_table(audit_lines(audit, run.id), style="dim", max_width=24)))
+    for scores in graded:
+        parts += [Text(""), Text(graded_title(scores), style="bold")]
+        parts.append(indented(topic_table(graded_lines(scores, run.id), style="dim", max_width=24)))
     return render(parts, style)
 
 

@@ -1,6 +1,6 @@
 """Audits judges: compares their scores of a run with labels, machine-checked rules or another metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,16 +15,20 @@ from evalmark.prompts.metrics.disagreement import follows_rules
 from evalmark.prompts.metrics.rule_checks import RuleChecks
 from evalmark.prompts.specs.spec import RULES_FILE, PromptSpec, folder_of, read_spec
 from evalmark.runs.execution.rescore import NO_OVERRIDES, RescoreRequest, plan_rescore
-from evalmark.runs.execution.threshold_notes import evidence_of_run
+from evalmark.runs.execution.threshold_notes import evidence_of_run, labels_for_run
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.audit import audit_judge, has_verdicts
 from evalmark.stats.calibration.audit_results import GroundTruth, JudgeAudit
 from evalmark.stats.calibration.canaries import CASES, CanaryReport, canary_cases, canary_report, padded_cases
+from evalmark.stats.calibration.evidence import label_scores
+from evalmark.stats.calibration.graded_audit import GradedAudit, GradedTruth, audit_scores, has_graded_scores
+from evalmark.stats.calibration.label_choice import drawn_keys
 from evalmark.stats.calibration.model_families import relatives
 from evalmark.stats.calibration.threshold_calibration import select_metrics
 from evalmark.stats.inference.intervals import LEVEL
+from evalmark.stats.inference.means import FEW
 from evalmark.storage.store.store import Store
 
 PEOPLE, RULES = "labels", "rules"
@@ -52,8 +56,10 @@ class AuditRequest:
     overrides: Overrides = NO_OVERRIDES
 
 
-def audit(wanted: AuditRequest, store: Store) -> tuple[JudgeAudit, ...]:
+def audit(wanted: AuditRequest, store: Store, graded: Collection[str] = ()) -> tuple[JudgeAudit, ...]:
     """Return how far each judge of a run agrees with labels, with machine-checked rules, or with another metric.
+
+    Metrics that are `graded`, as `audit_graded` has compared their scores, need no verdicts.
 
     Raises:
         ConfigError: the run has no such metric, or none whose verdicts could be compared.
@@ -67,10 +73,39 @@ def audit(wanted: AuditRequest, store: Store) -> tuple[JudgeAudit, ...]:
         raise ConfigError(f"--level is {wanted.level:g}; it has to be between 0 and 1.")
     run = wanted.run
     truths = truths_of(wanted, store)
-    metrics = audited_metrics(wanted)
+    metrics = audited_metrics(wanted, but=graded)
     found = (audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
     models = models_under_test(run)
     return tuple(replace(one, relatives=relatives(one.metric.judge, models)) for one in found)
+
+
+def audit_graded(wanted: AuditRequest, store: Store) -> tuple[GradedAudit, ...]:
+    """Return how far scores of judges agree with scores that people gave, or with thumbs if a metric has no verdicts.
+
+    Only metrics with scores between 0 and 1 are compared, and nothing without labels.
+    """
+    run = wanted.run
+    if wanted.against != PEOPLE:
+        return ()
+    metrics = [metric for metric in selected_metrics(wanted) if has_graded_scores(run.results, metric.name)]
+    if not metrics:
+        return ()
+    labels = labels_for_run(store, run)
+    scores, evidence = label_scores(run.results, labels), evidence_of_run(store, run)
+    thumbs = {one.key: float(one.liked) for one in evidence.told}
+    found = []
+    for metric in metrics:
+        has_verdict = wanted.threshold is not None or has_verdicts(run.results, metric.name)
+        known = scores or ({} if has_verdict else thumbs)
+        if known:
+            drawn = set() if wanted.all_labels else drawn_keys(evidence.samples, known)
+            truth = GradedTruth(
+                scores={key: known[key] for key in drawn} if len(drawn) >= FEW else known,
+                source="scores of people" if scores else "thumbs of people",
+                is_drawn=len(drawn) >= FEW,
+            )
+            found.append(audit_scores(run.results, metric, truth, wanted.level))
+    return tuple(found)
 
 
 def models_under_test(run: Run) -> tuple[str, ...]:
@@ -80,11 +115,11 @@ def models_under_test(run: Run) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(result.trial.target for result in run.results), *others)))
 
 
-def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
-    """Return the metrics of a run that are audited.
+def selected_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
+    """Return the metrics of a run that the request selects.
 
     Raises:
-        ConfigError: there are none, or one passes and fails nothing.
+        ConfigError: there are none.
     """
     run, judges = wanted.run, wanted.overrides.judges
     known = list({metric.name: metric for metric in run.metrics}.values())
@@ -96,9 +131,21 @@ def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
     found = [metric for metric in found if metric.name != wanted.against]
     if not found:
         raise ConfigError(f"{where} has no metric that could be held against {wanted.against}.")
+    return tuple(found)
+
+
+def audited_metrics(wanted: AuditRequest, but: Collection[str] = ()) -> tuple[Metric, ...]:
+    """Return the metrics of a run whose verdicts are audited; those named `but` may pass and fail nothing.
+
+    Raises:
+        ConfigError: there are none, or one passes and fails nothing.
+    """
+    run, where = wanted.run, f"run {wanted.run.id}"
+    found = selected_metrics(wanted)
     fit = [metric for metric in found if wanted.threshold is not None or has_verdicts(run.results, metric.name)]
-    if not fit or (wanted.metrics and len(fit) < len(found)):
-        name = next(metric.name for metric in found if metric not in fit)
+    unfit = [metric.name for metric in found if metric not in fit and metric.name not in but]
+    if unfit and (wanted.metrics or not (fit or but)):
+        name = unfit[0]
         raise ConfigError(
             f"{where}: {name} passes and fails nothing, so its verdicts cannot be compared; give it a --threshold, "
             "from 0 to 1, or learn one with evalmark calibrate."

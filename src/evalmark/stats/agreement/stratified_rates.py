@@ -9,7 +9,7 @@ from statistics import NormalDist
 from evalmark.core.lazy import need
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Interval, no_interval
-from evalmark.stats.inference.means import FEW, clustered_error
+from evalmark.stats.inference.means import FEW, clustered_error, mean_interval
 
 from .corrected_rates import CorrectedRate
 
@@ -23,6 +23,8 @@ class _Stratum:
     labelled: int
     mean: float
     """The mean label; 0 without labels."""
+    labels: tuple[float, ...] = ()
+    """The labels, if any is neither 0 nor 1."""
 
 
 @check_arguments
@@ -78,11 +80,13 @@ def _strata(strata: Sequence[Hashable], labels: Sequence[float | None]) -> dict[
     for stratum, label in zip(strata, labels, strict=True):
         if label is not None:
             by_stratum[stratum].append(label)
+    is_graded = any(not {*values} <= {0.0, 1.0} for values in by_stratum.values())
     return {
         stratum: _Stratum(
             share=size / len(strata),
             labelled=len(by_stratum[stratum]),
             mean=math.fsum(by_stratum[stratum]) / max(1, len(by_stratum[stratum])),
+            labels=tuple(by_stratum[stratum]) if is_graded else (),
         )
         for stratum, size in sizes.items()
     }
@@ -130,7 +134,7 @@ def _end(
     means = {stratum: one.mean if one.labelled else missing for stratum, one in found.items()}
     value = math.fsum(one.share * means[stratum] for stratum, one in found.items())
     squares = [
-        (one.share * (_limit(one.mean, one.labelled / effect, level, is_high=is_high) - one.mean)) ** 2
+        (one.share * (_limit(one, effect, level, is_high=is_high) - one.mean)) ** 2
         for one in found.values()
         if one.labelled
     ]
@@ -141,13 +145,17 @@ def _end(
     return value + half if is_high else value - half
 
 
-def _limit(mean: float, n: float, level: float, *, is_high: bool) -> float:
-    """Return an end of the Clopper-Pearson interval of a share."""
+def _limit(one: _Stratum, effect: float, level: float, *, is_high: bool) -> float:
+    """Return an end of the interval of the mean label of a stratum: of Clopper and Pearson for zeros and ones."""
+    if one.labels and (ends := mean_interval(one.labels, level, bounded=True).ends) is not None:
+        wider = one.mean + math.sqrt(effect) * (ends[is_high] - one.mean)
+        return min(1.0, max(0.0, wider))
     tail, quantile = (1 - level) / 2, need("scipy.special").betaincinv
-    k = mean * n
+    n = one.labelled / effect
+    k = one.mean * n
     if is_high:
-        return 1.0 if mean == 1 else float(quantile(k + 1, n - k, 1 - tail))
-    return 0.0 if mean == 0 else float(quantile(k, n - k + 1, tail))
+        return 1.0 if one.mean == 1 else float(quantile(k + 1, n - k, 1 - tail))
+    return 0.0 if one.mean == 0 else float(quantile(k, n - k + 1, tail))
 
 
 @check_arguments

@@ -1,5 +1,6 @@
 """Collects labelled outputs for calibration, and counts labels that cannot be used."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,6 +121,22 @@ def evidence_from_results(
         failed=failed,
         gone=len(named),
     )
+
+
+@check_arguments
+def label_scores(results: Iterable[Result], labels: Iterable[Label]) -> dict[str, float]:
+    """Return the mean of people's scores of outputs, by trial id; equal outputs elsewhere count, too."""
+    by_content: defaultdict[str, list[Label]] = defaultdict(list)
+    for label in labels:
+        if not label.about.startswith("score:"):
+            by_content[label.content].append(label)
+    found = {}
+    for result in results:
+        content = content_fingerprint(result.trial.case.input, result.output.value)
+        given = {one.by: one.score for one in current_labels(by_content.get(content, ())) if one.score is not None}
+        if given and result.output.error is None:
+            found[result.trial.id] = math.fsum(given.values()) / len(given)
+    return found
 
 
 def _labelled_output(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> LabelledOutput:

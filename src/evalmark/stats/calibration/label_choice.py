@@ -56,10 +56,14 @@ def _shift(
 
 def _drawn(evidence: LabelEvidence) -> tuple[LabelledOutput, ...]:
     """Return the labels on outputs that evalmark drew at random, none of which was skipped."""
-    labelled = {one.key for one in evidence.told}
-    random = [one for one in evidence.samples if not one.by_verdict and not skipped(one, labelled)]
-    keys = {trial for sample in random for trial in sample.trials}
+    keys = drawn_keys(evidence.samples, {one.key for one in evidence.told})
     return tuple(one for one in evidence.told if one.key in keys)
+
+
+def drawn_keys(samples: Sequence[LabelSample], labelled: Collection[str]) -> set[str]:
+    """Return the labelled outputs that evalmark drew at random among all outputs, from samples without gaps."""
+    random = [one for one in samples if not one.by_verdict and not skipped(one, labelled)]
+    return {trial for sample in random for trial in sample.trials if trial in labelled}
 
 
 def drawn_truths(
