@@ -113,7 +113,7 @@ def table(folder: Path, count: int, other: str, add_row: AddRow) -> None:
             continue
         one = Measured(part=part, found=found, count=count, tokens=tokens, work=work)
         print(one.line(st, peak.get(part.precision)))
-        one.counts(add_row, st, peak.get(part.precision))
+        one.add_rows(add_row, st, peak.get(part.precision))
 
 
 def best_peaks(folder: Path, others: dict, add_row: AddRow) -> dict[str, float]:
@@ -169,7 +169,7 @@ class Measured:
         speeds = f"{self.count / self.seconds:9.0f}{self.tokens / self.seconds:10,.0f}"
         return f"{self.part.title:46}{speeds}{times}{rate}{self.found['peak_mb']:7.0f}"
 
-    def counts(self, add_row: AddRow, st: dict, peak: float | None) -> None:
+    def add_rows(self, add_row: AddRow, st: dict, peak: float | None) -> None:
         title, shares = self.part.title, self.shares(peak)
         note = f"{self.tokens / self.seconds:,.0f} tokens/s, {self.found['peak_mb']:.0f} MB"
         add_row(what=title, found=self.count / self.seconds, unit="texts/s", note=note)

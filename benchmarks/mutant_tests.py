@@ -35,7 +35,7 @@ UNKNOWN = 90.0
 """Seconds for a test whose usual time is not known, and for the collection before the first."""
 
 Line = dict[str, Any]
-AddRow = Callable[[Line], None]
+Send = Callable[[Line], None]
 Before = tuple[list[float], dict[int, set[int]], set[int]]
 """Seconds of the tests, the tests that reach each mutant, and the tests that fail."""
 
@@ -183,9 +183,9 @@ class Session:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             yield item, self.failed, time.perf_counter() - started
 
-    def until_failed(self, items: list[pytest.Item], add_row: AddRow) -> None:
+    def until_failed(self, items: list[pytest.Item], send: Send) -> None:
         for item, failed, _ in self.run(items):
-            add_row({"failed": item.nodeid if failed else None})
+            send({"failed": item.nodeid if failed else None})
             if failed:
                 return
 
@@ -194,7 +194,7 @@ def file_of(item: pytest.Item) -> str:
     return str(item.path.relative_to(ROOT))
 
 
-def forked(work: Callable[[AddRow], object], limit: Callable[[int], float | None]) -> Iterator[Line]:
+def forked(work: Callable[[Send], object], limit: Callable[[int], float | None]) -> Iterator[Line]:
     """What a copy of this process tells of its work, until it waits longer for the next line than `limit` says of its number."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -224,7 +224,7 @@ def forked(work: Callable[[AddRow], object], limit: Callable[[int], float | None
         os.waitpid(child, 0)
 
 
-def _as_child(work: Callable[[AddRow], object], writing: int) -> None:
+def _as_child(work: Callable[[Send], object], writing: int) -> None:
     os.setsid()
     quiet = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -247,8 +247,8 @@ def _write(writing: int, line: object) -> None:
 class Trial:
     """What a session does with its tests: try each mutant that can be put into functions of a running process."""
 
-    def __init__(self, where: dict[int, Found], packages: dict[int, str], add_row: AddRow) -> None:
-        self.where, self.packages, self.counts = where, packages, add_row
+    def __init__(self, where: dict[int, Found], packages: dict[int, str], send: Send) -> None:
+        self.where, self.packages, self.send = where, packages, send
 
     def __call__(self, session: Session, items: list[pytest.Item]) -> None:
         for found in self.where.values():
@@ -256,7 +256,7 @@ class Trial:
         living = Living()
         living.forget()
         seconds, reach, broken = self._before(session, items, living)
-        self.counts({"tests": len(items), "seconds": sum(seconds), "broken": [items[n].nodeid for n in broken]})
+        self.send({"tests": len(items), "seconds": sum(seconds), "broken": [items[n].nodeid for n in broken]})
         killers = set()
         for number, found in self.where.items():
             chosen = sorted(reach[number] - broken, key=order(items, session.files, self.packages[number], seconds))
@@ -264,18 +264,18 @@ class Trial:
             line = self._one(session, living, found, [items[n] for n in chosen], [seconds[n] for n in chosen])
             killers.add(line["by"])
             taken = round(time.perf_counter() - started, 1)
-            self.counts({"id": number, "tests": len(chosen), "seconds": taken, **line})
+            self.send({"id": number, "tests": len(chosen), "seconds": taken, **line})
         known = [n for n, item in enumerate(items) if item.nodeid in killers]
-        self.counts({"unsteady": self._failing(session, [items[n] for n in known])})
+        self.send({"unsteady": self._failing(session, [items[n] for n in known])})
 
     @staticmethod
     def _failing(session: Session, items: list[pytest.Item]) -> list[str]:
         """Tests that have found mutants and fail without one too."""
 
-        def work(add_row: AddRow) -> None:
+        def work(send: Send) -> None:
             for item, failed, _ in session.run(items):
                 if failed:
-                    add_row({"name": item.nodeid})
+                    send({"name": item.nodeid})
 
         return [line.get("name", str(line)) for line in forked(work, lambda _: None)]
 
@@ -286,7 +286,7 @@ class Trial:
         of_file: dict[str, set[int]] = defaultdict(set)
         for number, item in enumerate(items):
             of_file[file_of(item)].add(number)
-        for line in forked(lambda add_row: self._watch(session, items, living, add_row), lambda _: 600.0):
+        for line in forked(lambda send: self._watch(session, items, living, send), lambda _: 600.0):
             if "n" not in line:
                 raise RuntimeError(f"the tests do not get to their end without a mutant: {line}")
             number = line["n"]
@@ -298,7 +298,7 @@ class Trial:
                 reach[mutant] |= of_file[file_of(items[number])]
         return seconds, reach, broken
 
-    def _watch(self, session: Session, items: list[pytest.Item], living: Living, add_row: AddRow) -> None:
+    def _watch(self, session: Session, items: list[pytest.Item], living: Living, send: Send) -> None:
         reached: set[int] = set()
         setup: set[int] = set()
         setattr(builtins, REACHED, reached.add)
@@ -311,7 +311,7 @@ class Trial:
         for file, numbers in by_file(self.where).items():
             living.swap(file, watched(file, numbers))
         for number, (_, failed, seconds) in enumerate(session.run(items)):
-            add_row({"n": number, "failed": failed, "seconds": seconds, "reached": [*reached], "setup": [*setup]})
+            send({"n": number, "failed": failed, "seconds": seconds, "reached": [*reached], "setup": [*setup]})
             for one in (reached, setup):
                 one.clear()
             living.forget()
@@ -319,12 +319,12 @@ class Trial:
     def _one(
         self, session: Session, living: Living, found: Found, items: list[pytest.Item], seconds: list[float]
     ) -> Line:
-        def work(add_row: AddRow) -> None:
+        def work(send: Send) -> None:
             if not living.swap(found.file, mutated(found.file, found.number)):
-                add_row({"import": True})
+                send({"import": True})
                 return
-            add_row({"swapped": True})
-            session.until_failed(items, add_row)
+            send({"swapped": True})
+            session.until_failed(items, send)
 
         usual = [1.0, *seconds, 1.0]
         return outcome(forked(work, lambda told: SLACK + TIMES * usual[min(told, len(usual) - 1)]))
@@ -361,20 +361,20 @@ def outcome(lines: Iterator[Line]) -> Line:
 def at_import(found: Found, package: str, files: dict[str, str], folder: str, options: list[str]) -> Line:
     """A mutant of what a module does when it is imported: in a process that has not imported it."""
 
-    def work(add_row: AddRow) -> None:
+    def work(send: Send) -> None:
         sys.meta_path.insert(0, Importing({found.file: mutated(found.file, found.number)}))
 
         def test(session: Session, items: list[pytest.Item]) -> None:
             if not isinstance(importlib.import_module(module_name(found.file)).__loader__, Loader):
                 raise RuntimeError(f"{found.file} was imported without its mutant")  # noqa: TRY004
-            add_row({"ready": True})
+            send({"ready": True})
             ordered = sorted(range(len(items)), key=order(items, files, package, [0.0] * len(items)))
-            session.until_failed([items[n] for n in ordered], add_row)
+            session.until_failed([items[n] for n in ordered], send)
 
         session = Session(files, test)
         code = session.collect(folder, ["--assert=plain", *options])  # else pytest imports modules in a way of its own
         if code:
-            add_row({"failed": "the collection"} if code == pytest.ExitCode.INTERRUPTED else {"died": session.error})
+            send({"failed": "the collection"} if code == pytest.ExitCode.INTERRUPTED else {"died": session.error})
 
     started = time.perf_counter()
     told = outcome(forked(work, lambda _: UNKNOWN))

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import mutation
-from mutant_tests import ROOT, AddRow, Line, Session, Trial, at_import, forked
+from mutant_tests import ROOT, Line, Send, Session, Trial, at_import, forked
 from mutation import Found, Place
 
 GROUPS = {
@@ -184,8 +184,8 @@ def in_functions(
     """Try the mutants of functions in one process that collects all tests; those of modules as such are left."""
     every = {file: package for found in files.values() for file, package in found.items()}
 
-    def work(add_row: AddRow) -> None:
-        session = Session(every, Trial(results.where, packages, add_row))
+    def work(send: Send) -> None:
+        session = Session(every, Trial(results.where, packages, send))
         if code := session.collect(folder, options):
             raise RuntimeError(f"pytest ended with {code}: {session.error}")
 

@@ -270,7 +270,7 @@ def tell_store(add_row: AddRow, cases: int) -> None:
     )
 
 
-def tell_ray(add_row: AddRow, calls: int) -> None:
+def measure_ray(add_row: AddRow, calls: int) -> None:
     """What one call of an actor costs the process that makes it, as coordinator and workers of Ray exchange batches."""
     try:
         spent = asyncio.run(ray_calls(calls))
@@ -290,19 +290,19 @@ async def ray_calls(calls: int) -> tuple[float, float]:
     """Seconds of processor time a call, one after the other and 64 at a time."""
 
     class Echo:
-        async def counts(self, messages: list) -> list:
+        async def send(self, messages: list) -> list:
             return messages
 
     with connect(parse_cluster_address("ray")) as ray:
         actor = ray.remote(max_concurrency=100)(Echo).remote()
         message = [("a message",)]
-        await actor.counts.remote(message)
+        await actor.send.remote(message)
         started = time.process_time()
         for _ in range(calls):
-            await actor.counts.remote(message)
+            await actor.send.remote(message)
         middle = time.process_time()
         for _ in range(calls // 64):
-            await asyncio.gather(*(actor.counts.remote(message) for _ in range(64)))
+            await asyncio.gather(*(actor.send.remote(message) for _ in range(64)))
         return (middle - started) / calls, (time.process_time() - middle) / (calls // 64 * 64)
 
 
@@ -342,7 +342,7 @@ def main() -> None:
             tell_most(add_row, few, 200, ((5, 4),))
             tell_store(add_row, 200)
             return
-        tell_ray(add_row, 1_000)
+        measure_ray(add_row, 1_000)
         tell_store(add_row, 5_000)
         tell_most(add_row, setting, min(50_000, args.most), ((10, 400), (100, 40), (1_000, 4)))
         usual = min(100_000, args.most)
