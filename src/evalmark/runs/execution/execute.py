@@ -40,7 +40,7 @@ OWN_FILES = 32
 STOPPED = "Stopped: "
 """Start of the note on why a run stopped sending calls; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
-UNMATCHED = "No case fits the conditions that were given."
+UNMATCHED = "No case matches the conditions."
 FILES_EACH = 2
 """Open files left to every trial: a connection, and one more."""
 
