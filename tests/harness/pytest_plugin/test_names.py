@@ -131,7 +131,7 @@ def test_every_id_selects_its_test_and_no_other(suite):
     )
     suite.write("selecting.py", SELECTING)
     process = suite.start_python("selecting.py")
-    text, _ = process.communicate(timeout=60)
+    text, _ = process.communicate(timeout=240)
     found = json.loads(text.splitlines()[-1])
     assert len(set(found["ids"])) == len(found["ids"]) == 25 + 27 + 10 + 50
     assert [name for name, alone in zip(found["ids"], found["alone"], strict=True) if alone != [name]] == []
