@@ -23,8 +23,8 @@ class _Stratum:
     labelled: int
     mean: float
     """The mean label; 0 without labels."""
-    labels: tuple[float, ...] = ()
-    """The labels, if any is neither 0 nor 1."""
+    ends: tuple[float, float] | None
+    """The interval of the mean of labels that are not all 0 or 1."""
 
 
 @check_arguments
@@ -58,7 +58,7 @@ def stratified_rate(
         return CorrectedRate(
             value=None, interval=no_interval(f"{labelled_cases} labelled cases; at least {FEW} are needed", level)
         )
-    found = _strata(strata, labels)
+    found = _strata(strata, labels, level)
     effect = _design_effect(found, strata, labels, cases, level)
     ends = [_end(found, strata, cases, effect, missing, level) for missing in (0.0, 1.0)]
     is_whole = all(one.labelled for one in found.values())
@@ -74,7 +74,7 @@ def _check(strata: Sequence[Hashable], labels: Sequence[float | None], clusters:
         raise ValueError("labels must be from 0 to 1")
 
 
-def _strata(strata: Sequence[Hashable], labels: Sequence[float | None]) -> dict[Hashable, _Stratum]:
+def _strata(strata: Sequence[Hashable], labels: Sequence[float | None], level: float) -> dict[Hashable, _Stratum]:
     sizes = Counter(strata)
     by_stratum: defaultdict[Hashable, list[float]] = defaultdict(list)
     for stratum, label in zip(strata, labels, strict=True):
@@ -86,7 +86,7 @@ def _strata(strata: Sequence[Hashable], labels: Sequence[float | None]) -> dict[
             share=size / len(strata),
             labelled=len(by_stratum[stratum]),
             mean=math.fsum(by_stratum[stratum]) / max(1, len(by_stratum[stratum])),
-            labels=tuple(by_stratum[stratum]) if is_graded else (),
+            ends=mean_interval(by_stratum[stratum], level, bounded=True).ends if is_graded else None,
         )
         for stratum, size in sizes.items()
     }
@@ -147,8 +147,8 @@ def _end(
 
 def _limit(one: _Stratum, effect: float, level: float, *, is_high: bool) -> float:
     """Return an end of the interval of the mean label of a stratum: of Clopper and Pearson for zeros and ones."""
-    if one.labels and (ends := mean_interval(one.labels, level, bounded=True).ends) is not None:
-        wider = one.mean + math.sqrt(effect) * (ends[is_high] - one.mean)
+    if one.ends is not None:
+        wider = one.mean + math.sqrt(effect) * (one.ends[is_high] - one.mean)
         return min(1.0, max(0.0, wider))
     tail, quantile = (1 - level) / 2, need("scipy.special").betaincinv
     n = one.labelled / effect
