@@ -77,6 +77,7 @@ JUDGES = (
     Judge(0.8, 0.95, 0.7),
     Judge(0.3, 0.7, 0.95),
     Judge(0.9, 0.9, 0.9),
+    Judge(0.865, 0.95, 0.8),
 )
 """Each verdict has at least 15 % of the outputs."""
 CHOICES = (
@@ -269,6 +270,50 @@ def grading() -> Iterator[Row]:
             yield Row(name, "missed by PPI++", lambda s, o=order, n=steps: graded(s, o, n)[1])
 
 
+@dataclass(frozen=True)
+class Repeats:
+    """Cases with several outputs, which are alike with a probability, and labels on whole cases or on single outputs."""
+
+    cases: int
+    repeats: int
+    labels: int
+    alike: float
+    whole: bool
+
+    def __str__(self) -> str:
+        how = "of whole cases" if self.whole else "anywhere"
+        return f"{self.cases} cases, {self.repeats} repeats, {100 * self.alike:g} % alike, {self.labels} labels {how}"
+
+    def audited(self, source: random.Random) -> tuple[bool, bool]:
+        """Whether the true rate is missed, and whether the labels are called chosen."""
+        judge, truth, verdicts, cases = JUDGES[0], list[bool](), list[bool](), list[int]()
+        for case in range(self.cases):
+            first = judge.outputs(source, 1)
+            for _ in range(self.repeats):
+                good, verdict = first if source.random() < self.alike else judge.outputs(source, 1)
+                truth += good
+                verdicts += verdict
+                cases.append(case)
+        if self.whole:
+            labelled = set(source.sample(range(self.cases), self.labels // self.repeats))
+            flags = [case in labelled for case in cases]
+        else:
+            places = set(source.sample(range(len(truth)), self.labels))
+            flags = [place in places for place in range(len(truth))]
+        labels = [float(good) if flag else None for good, flag in zip(truth, flags, strict=True)]
+        chance = labelled_at_random(verdicts, flags, cases)
+        missed = misses(stratified_rate(verdicts, labels, cases).interval.ends, judge.rate)
+        return missed, chance is not None and chance < UNLIKELY
+
+
+def repeating() -> Iterator[Row]:
+    for alike in (1.0, 0.5, 0.0):
+        for cases, repeats, labels, whole in ((300, 3, 81, False), (300, 3, 81, True), (20, 10, 100, True)):
+            one = Repeats(cases, repeats, labels, alike, whole)
+            yield Row(str(one), "missed", lambda s, o=one: o.audited(s)[0], most=0.07)
+            yield Row(str(one), "called chosen", lambda s, o=one: o.audited(s)[1], most=0.05)
+
+
 def drifting() -> Iterator[Row]:
     for kind in KINDS:
         for n in (100, 300):
@@ -336,6 +381,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1000, help="draws in each row")
     rounds = parser.parse_args().rounds
     missed = audit_table(rounds)
+    missed += table("audits of cases with repeats", repeating(), rounds)
     missed += table("labels that a threshold is learned from", calibrating(), rounds)
     missed += table("mean scores, corrected by scores of people", grading(), min(200, rounds))
     missed += table("200 scores after a calibration", drifting(), rounds)

@@ -461,3 +461,13 @@ def test_the_command_that_judges_again_names_the_store(tmp_path):
         )
         text = asked(app, f"/compare?run={NEW}").text
     assert f"<code>evalmark rescore {OLD} --store a.db</code>" in text
+
+
+def test_scores_that_have_moved_are_said_on_the_page_of_the_run_and_of_the_comparison(tmp_path):
+    note = "Warning: evalmark.lock.json: the scores of similarity have moved since its threshold was learned (...)"
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, a_run(OLD), [result(number) for number in range(5)])
+        keep(store, a_run(NEW, notes=(note,)), [result(number) for number in range(5)])
+        pages = shown(store)
+        assert note in checked(from_browser(pages, f"/runs/{NEW}").text)
+        assert f"The run: {note}" in found(pages, f"?run={NEW}&baseline={OLD}")
