@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from evalmark.stats.inference.differences import difference
-from evalmark.stats.inference.dirichlet import dirichlet_interval
+from evalmark.stats.inference.dirichlet import dirichlet_interval, jeffreys_interval
 from evalmark.stats.inference.intervals import clopper_pearson
 
 
@@ -18,6 +19,23 @@ def test_of_zeros_and_ones_it_is_the_exact_binomial_interval(passed, n, level):
     found = dirichlet_interval([1.0] * passed + [0.0] * (n - passed), 0, 1, level)
     exact = clopper_pearson(passed, n, level)
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-8)
+
+
+@pytest.mark.parametrize(("passed", "n"), [(0, 1), (1, 1), (3, 10), (10, 10), (50, 100), (1, 299)])
+def test_of_clusters_that_pass_as_a_whole_it_is_the_interval_of_jeffreys(passed, n):
+    found = jeffreys_interval([1.0] * passed + [0.0] * (n - passed), [7.0] * n)
+    low, high = scipy_stats.beta.ppf([0.025, 0.975], passed + 0.5, n - passed + 0.5)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-8)
+
+
+def test_clusters_of_unequal_size_have_the_quantiles_of_randomly_weighted_shares():
+    draw = np.random.default_rng(6)
+    shares, sizes = draw.random(12).round(2), draw.integers(1, 9, 12)
+    found = jeffreys_interval(shares.tolist(), sizes.tolist())
+    weights = draw.exponential(size=(200_000, 12)) * sizes
+    ends = draw.gamma(0.5, size=(2, 200_000)) * (sizes**2).sum() / sizes.sum()
+    means = (weights @ shares + ends[0]) / (weights.sum(axis=1) + ends.sum(axis=0))
+    assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.003)
 
 
 def chance_below(at, values):

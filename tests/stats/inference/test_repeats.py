@@ -118,8 +118,8 @@ def test_the_mean_is_over_cases_and_says_what_it_left_out():
 @pytest.mark.parametrize(
     ("cases", "k", "value", "n", "method"),
     [
-        pytest.param([], 2, None, 0, "none: no values", id="no cases"),
-        pytest.param([(1, 1)] * 9, 2, None, 0, "none: no values", id="no case has two tries"),
+        pytest.param([], 2, None, 0, "none: nothing was counted", id="no cases"),
+        pytest.param([(1, 1)] * 9, 2, None, 0, "none: nothing was counted", id="no case has two tries"),
         pytest.param([(3, 3)], 2, 1.0, 1, "Wilson", id="one case"),
         pytest.param([(3, 3)] * 20, 3, 1.0, 20, "Wilson", id="all pass"),
         pytest.param([(3, 0)] * 20, 3, 0.0, 20, "Wilson", id="none passes"),
@@ -136,10 +136,10 @@ def test_with_one_try_each_it_is_a_pass_rate_and_its_wilson_interval():
     assert (found.value, found.interval) == (0.9, wilson(36, 40))
 
 
-def test_graded_cases_have_the_interval_of_graded_scores():
+def test_cases_that_pass_in_part_have_the_interval_of_clusters():
     cases = [(8, c) for c in (8, 7, 8, 3, 5, 6, 8, 8, 1, 0, 7, 6, 8, 4, 2, 8)]
     found = mean_pass_hat_k(cases, 2)
-    assert found.interval.method == "Dirichlet bound"
+    assert found.interval.method == "Jeffreys"
     assert 0 <= found.interval.low < found.value < found.interval.high <= 1
     assert mean_pass_hat_k(cases[::-1], 2) == found
 

@@ -76,6 +76,8 @@ class DatasetInfo:
     """The number of rows read; for an unfinished run, the expected number if it is known; else None."""
     plan: str = ""
     """Fingerprint of this dataset's target and scorers, if each dataset has its own; else empty."""
+    cluster: str = ""
+    """The field of a case by which cases depend on each other, such as their document; empty: each case is independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

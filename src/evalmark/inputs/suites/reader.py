@@ -1,7 +1,7 @@
 """Read suite files strictly and report all faults at once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -114,13 +114,14 @@ class _SuiteReader:
         return Suite(
             name=data.get("name") or _default_suite_name(self.document.path),
             path=self.document.path,
-            datasets=tuple(self._datasets(list(data.get("datasets") or ()))),
+            datasets=tuple(self._datasets(list(data.get("datasets") or ()), data.get("cluster") or "")),
             metrics=metrics,
             target=self._target(data.get("target")),
             target_place=self.document.place_of(("target",)) if "target" in data else "",
             repeat=int(data.get("repeat", 1)),
             gate=None if gate is None else _gate(gate),
             gate_flags=(gate or {}).get("flags", False),
+            cluster=data.get("cluster") or "",
             until_decided=data.get("until_decided", False),
             baseline=data.get("baseline"),
             lock=self._lock(data["lock"]) if data.get("lock") else None,
@@ -164,7 +165,7 @@ class _SuiteReader:
             )
         return path
 
-    def _datasets(self, items: list[Any]) -> Iterator[DatasetSpec]:
+    def _datasets(self, items: list[Any], cluster: str) -> Iterator[DatasetSpec]:
         rows = [{"path": item} if isinstance(item, str) else item or {"path": ""} for item in items]
         stems = [_default_dataset_name(row.get("path", "")) for row in rows]
         called: dict[str, str] = {}
@@ -174,7 +175,7 @@ class _SuiteReader:
             at: DataPath = ("datasets", number)
             name = row.get("name") or (stem if stems.count(stem) == 1 else text)
             self._check_name(at, name, called)
-            options = {key: value for key, value in row.items() if key not in ("path", "name")}
+            options = {key: value for key, value in row.items() if key not in ("path", "name", "cluster")}
             if text.startswith(SESSIONS_PREFIX):
                 if options:
                     self._find(
@@ -184,10 +185,13 @@ class _SuiteReader:
                 if not text.removeprefix(SESSIONS_PREFIX).strip():
                     self._find(at, f"names no project; write {SESSIONS_PREFIX}NAME.")
                 place, project = self.document.place_of(at), text.removeprefix(SESSIONS_PREFIX).strip()
-                yield DatasetSpec(path=Path(text), name=name, named="name" in row, place=place, project=project)
+                spec = DatasetSpec(path=Path(text), name=name, place=place, project=project)
             elif (path := self._file(at, text)) is not None:
                 place = self.document.place_of(at)
-                yield DatasetSpec(path=path, name=name, named="name" in row, options=options, place=place)
+                spec = DatasetSpec(path=path, name=name, options=options, place=place)
+            else:
+                continue
+            yield replace(spec, named="name" in row, cluster=row.get("cluster") or cluster)
 
     def _metrics(self, items: list[Any]) -> Iterator[MetricSpec]:
         called: dict[str, str] = {}

@@ -23,6 +23,8 @@ class DatasetSpec:
     """Whether the suite sets the name; if not, a name in the file's header replaces it."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The reading options: an encoding, or which column is the input."""
+    cluster: str = ""
+    """The field of a case by which cases depend on each other; empty: each case is independent."""
     place: str = ""
     project: str = ""
     """The recorded project whose labelled answers are the cases; empty for a file."""
@@ -94,6 +96,8 @@ class Suite:
     gate: Gate | None = None
     gate_flags: bool = False
     """Whether the interpretation limits of the RAG metrics are also gate thresholds."""
+    cluster: str = ""
+    """The field of a case by which cases depend on each other; empty: each case is independent."""
     until_decided: bool = False
     """Whether a run stops as soon as its gate is decided."""
     baseline: str | None = None

@@ -71,6 +71,8 @@ class EvaluateOptions(TypedDict, total=False):
     """The most cases to run."""
     shard: str
     """Which share of the cases to run, as `2/4`; `evalmark merge` joins the runs of all shares."""
+    cluster: str
+    """The field of a case by which cases depend on each other, such as their document."""
     until_decided: bool
     """Stop as soon as the gate is decided either way; cases run in a random order."""
     seed: int
@@ -109,7 +111,7 @@ def evaluate(
             that the rows bring.
         scorers: Names, `{name: settings}`, or functions of `case`, `output`, `expected` and so on.
         options: By name; see `EvaluateOptions`: `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`,
-            `limit`, `shard`, `until_decided`, `seed`, `judge`, `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`,
+            `limit`, `shard`, `cluster`, `until_decided`, `seed`, `judge`, `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`,
             `workers`, `trust_cluster` and `isolate`.
 
     Returns:
@@ -175,6 +177,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: Evalua
     models = ModelFactory(settings=settings)
     specs = scorer_specs(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
+    source = source.clustered_by(options.get("cluster") or "")
     target: Target = GivenTarget() if task is None else as_target(task, folders=(here,))
     plan = Plan(
         name=options.get("name") or source.info.name,

@@ -53,6 +53,10 @@ class DatasetSource:
     read_references: RowSource | None = None
     """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
 
+    def clustered_by(self, field: str) -> "DatasetSource":
+        """Return the dataset with a field by which its cases depend on each other."""
+        return replace(self, info=replace(self.info, cluster=field)) if field else self
+
 
 def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_OPTIONS) -> DatasetSource:
     """Return the dataset in a file; it is found even after a target has changed the working directory."""

@@ -138,7 +138,8 @@ class _SuitePlanner:
         try:
             spec = self.spec
             if spec is not None and not self.suite.datasets:
-                return tests_of(Path(spec.prompt.file), spec)
+                tests = tests_of(Path(spec.prompt.file), spec)
+                return tuple(source.clustered_by(self.suite.cluster) for source in tests)
             sources = self._named(recorded)
         except ConfigError as fault:
             self.faults.append(str(fault))
@@ -154,10 +155,11 @@ class _SuitePlanner:
         """Return the datasets of the suite, in its order."""
         datasets, settings = self.suite.datasets, self.models.settings
         files = iter(_sources([spec for spec in datasets if not spec.project], self.spec))
-        return tuple(
+        sources = (
             recorded_source(spec.project, settings, recorded, spec.name) if spec.project else next(files)
             for spec in datasets
         )
+        return tuple(source.clustered_by(spec.cluster) for source, spec in zip(sources, datasets, strict=True))
 
     @cached_property
     def spec(self) -> "PromptSpec | None":

@@ -1,7 +1,7 @@
 """The interval of a mean of bounded values that accounts for values the sample does not show."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalmark.core.lazy import need
@@ -10,6 +10,7 @@ from .argument_checks import check_arguments
 from .intervals import LEVEL, Interval, no_interval
 
 METHOD = "Dirichlet bound"
+JEFFREYS = "Jeffreys"
 _DISTINCT = 1_000
 """With more distinct values, they are grouped into this many equal steps, each represented by its mean."""
 _STEP = 0.1
@@ -67,8 +68,46 @@ def dirichlet_interval(
     numpy = need("numpy")
     inside = (numpy.asarray(values, dtype=numpy.float64) - low) / (high - low)
     each = numpy.ones(len(inside)) if sizes is None else numpy.asarray(sizes, dtype=numpy.float64) / max(sizes)
-    lower, upper = (_quantile(*_gathered(side, each), (1 - level) / 2) for side in (inside, 1 - inside))
+    lower, upper = (_quantile(side, each, {0.0: 1.0}, (1 - level) / 2) for side in (inside, 1 - inside))
     return Interval(low=low + (high - low) * lower, high=high - (high - low) * upper, level=level, method=METHOD)
+
+
+@check_arguments
+def jeffreys_interval(shares: Sequence[float], sizes: Sequence[float], level: float = LEVEL) -> Interval:
+    """Return the interval of the share of passes in clusters of trials.
+
+    As for `dirichlet_interval` the clusters get random weights, here together with half a cluster of which all trials pass
+    and half a cluster of which none does. Where each cluster passes or fails as a whole it is the interval of Jeffreys. Its
+    level holds on average over true shares, as that of Wilson's interval, and not at every one; it is narrower than the
+    Dirichlet bound.
+
+    Args:
+        shares: The share of trials of each cluster that passed.
+        sizes: The number of trials of each cluster.
+        level: How often the interval holds the true share, between 0 and 1.
+
+    Returns:
+        The interval; none without clusters.
+
+    Raises:
+        ValueError: a share is not from 0 to 1; the sizes are not as many, or not above 0.
+
+    >>> found = jeffreys_interval([1.0, 0.5, 1.0, 0.75, 0.0], [4, 4, 4, 4, 4])
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.299, 0.882)
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    if len(shares) != len(sizes) or min(sizes, default=1) <= 0 or not all(0 <= share <= 1 for share in shares):
+        raise ValueError("shares must be from 0 to 1 and sizes above 0, one for each share")
+    if not shares:
+        return no_interval("nothing was counted", level)
+    numpy = need("numpy")
+    inside, each = numpy.asarray(shares, dtype=numpy.float64), numpy.asarray(sizes, dtype=numpy.float64)
+    each = each / ((each * each).sum() / each.sum())
+    ends = {0.0: 0.5, 1.0: 0.5}
+    lower, upper = (_quantile(side, each, ends, (1 - level) / 2) for side in (inside, 1 - inside))
+    return Interval(low=lower, high=1 - upper, level=level, method=JEFFREYS)
 
 
 def _gathered(values: Any, sizes: Any) -> tuple[Any, Any, Any]:
@@ -89,9 +128,16 @@ def _gathered(values: Any, sizes: Any) -> tuple[Any, Any, Any]:
     return sums[used] / weights[used], weights[used] / totals[used], totals[used]
 
 
-def _quantile(values: Any, sizes: Any, counts: Any, tail: float) -> float:
-    """Return the value below which the randomly weighted mean lies with probability `tail`."""
-    highest = float(values[-1])
+def _quantile(values: Any, sizes: Any, unseen: Mapping[float, float], tail: float) -> float:
+    """Return the value below which the randomly weighted mean lies with probability `tail`.
+
+    `unseen` maps values that are added, in the size of 1, to the number of times that each counts.
+    """
+    numpy = need("numpy")
+    values, sizes, counts = _gathered(values, sizes)
+    values = numpy.append(values, list(unseen))
+    sizes, counts = numpy.append(sizes, numpy.ones(len(unseen))), numpy.append(counts, list(unseen.values()))
+    highest = float(values.max())
     if highest <= 0:
         return 0.0
     special, root = need("scipy.special"), need("scipy.optimize").brentq
@@ -105,7 +151,7 @@ def _quantile(values: Any, sizes: Any, counts: Any, tail: float) -> float:
 
     lower, upper = 0.0, highest
     weights = sizes * counts
-    middle = float((values * weights).sum() / (weights.sum() + 1))
+    middle = float((values * weights).sum() / weights.sum())
     if 0 < middle < highest:
         lower, upper = (lower, middle) if beyond(middle) > 0 else (middle, upper)
     inset = 1e-13 * highest
@@ -125,15 +171,15 @@ def _chance_below(at: float, values: Any, sizes: Any, counts: Any) -> float:
     plane. The line passes through the saddle point, where the integrand is largest on it and does not oscillate.
     """
     numpy = need("numpy")
-    slopes = numpy.append(sizes * (values - at) / at, -1.0)
-    weights = numpy.append(counts, 1.0)
-    saddle, width = _saddle(slopes, weights)
+    slopes = sizes * (values - at)
+    slopes = slopes / -slopes.min()
+    saddle, width = _saddle(slopes, counts)
     steps = numpy.arange(0, _REACH, _STEP)
     along = width * numpy.sinh(steps)
     total, scale = 0.0, width * numpy.cosh(steps)
     for start in range(0, len(steps), 20):
         some = saddle + 1j * along[start : start + 20]
-        logs = -(numpy.log(1 + slopes[:, None] * some) * weights[:, None]).sum(axis=0) - numpy.log(some)
+        logs = -(numpy.log(1 + slopes[:, None] * some) * counts[:, None]).sum(axis=0) - numpy.log(some)
         terms = numpy.exp(logs) * scale[start : start + 20]
         total += float(terms.real.sum()) - (0.5 * float(terms[0].real) if start == 0 else 0.0)
         if abs(terms[-1]) < _NOTHING:

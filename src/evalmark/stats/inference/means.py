@@ -1,7 +1,6 @@
 """Intervals for a mean; the method depends on the values, and is named in the interval."""
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ from evalmark.core.lazy import need
 
 from .argument_checks import check_arguments
 from .dirichlet import METHOD as DIRICHLET
-from .dirichlet import dirichlet_interval
+from .dirichlet import dirichlet_interval, jeffreys_interval
 from .intervals import LEVEL, Interval, Share, no_interval, wilson
 
 FEW = 10
@@ -48,42 +47,47 @@ def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> fl
 
 @check_arguments
 def share_interval(
-    passed: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = LEVEL
+    passed: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = LEVEL, *, unit: str = "case"
 ) -> Interval:
-    """Return the Wilson interval of the share of ones.
+    """Return the interval of the share of ones: Wilson's, or with `clusters` that of Jeffreys over clusters.
 
-    Repeats of one case carry less information than as many cases. So the interval uses the effective number of
-    trials, which lies between the number of cases and the number of trials.
+    Trials of one cluster, such as repeats of a case, carry less information than as many cases. Where each cluster
+    passes or fails as a whole, they carry no more than one trial each, and the interval is Wilson's for these. It
+    is never narrower than without clusters.
     """
     if not set(passed) <= {0, 1}:
         raise ValueError(f"passed must be zeros and ones, got {next(p for p in passed if p not in (0, 1))!r}")
     n, k = len(passed), int(math.fsum(passed))
     if clusters is None or n == 0 or len(set(clusters)) == n:
         return wilson(k, n, level)
-    effective = _effective_number(passed, clusters, level)
-    return wilson(k / n * effective, effective, level, method="Wilson, clustered by case")
+    groups = list(_grouped(passed, clusters))
+    found = clustered_share_interval([math.fsum(group) / len(group) for group in groups], [*map(len, groups)], level)
+    alone = wilson(k, n, level)
+    if found.low is None or found.high is None or alone.low is None or alone.high is None:
+        return found
+    method = f"{found.method}, clustered by {unit}"
+    return Interval(low=min(found.low, alone.low), high=max(found.high, alone.high), level=level, method=method)
 
 
 @check_arguments
-def share(flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL) -> Share:
-    """Return the number and the share of ones with its interval; `clusters` as in `share_interval`."""
+def clustered_share_interval(shares: Sequence[float], sizes: Sequence[float], level: float = LEVEL) -> Interval:
+    """Return the interval of a share of passes from the share and the size of each cluster."""
+    if not set(shares) <= {0.0, 1.0}:
+        return jeffreys_interval(shares, sizes, level)
+    total = math.fsum(sizes)
+    clusters = total * total / math.fsum(size * size for size in sizes) if sizes else 0.0
+    passed = math.fsum(share * size for share, size in zip(shares, sizes, strict=True))
+    return wilson(min(1.0, passed / total) * clusters if sizes else 0.0, clusters, level)
+
+
+@check_arguments
+def share(
+    flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL, *, unit: str = "case"
+) -> Share:
+    """Return the number and the share of ones with its interval; `clusters` and `unit` as in `share_interval`."""
     n, yes = len(flags), sum(flags)
-    return Share(passed=yes, n=n, value=yes / n if n else None, interval=share_interval(flags, clusters, level))
-
-
-def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], level: float) -> float:
-    """Return how many independent trials would carry the same information (Korn and Graubard 1998)."""
-    sizes = Counter(clusters).values()
-    n, groups = len(passed), len(sizes)
-    cases_alone = n * n / sum(size * size for size in sizes)
-    share = math.fsum(passed) / n
-    spread = math.fsum(s * s for s in _residual_sums(passed, clusters)) / n**2
-    if groups < 2 or spread == 0:
-        return cases_alone
-    # the spread is an estimate, too, so t replaces z
-    special, tail = need("scipy.special"), (1 + level) / 2
-    fewer = float(special.ndtri(tail) / special.stdtrit(groups - 1, tail)) ** 2
-    return max(cases_alone, min(n, share * (1 - share) / spread * fewer))
+    interval = share_interval(flags, clusters, level, unit=unit)
+    return Share(passed=yes, n=n, value=yes / n if n else None, interval=interval)
 
 
 @check_arguments
@@ -93,8 +97,11 @@ def mean_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     bounded: bool | None = None,
+    unit: str = "case",
 ) -> Interval:
     """Return the interval of a mean; `clusters` names the case of each value if cases were repeated.
+
+    Clusters may be larger than cases, such as documents; `unit` is what the method calls them.
 
     `bounded` says that values lie between 0 and 1; with None, the values themselves decide. The order of the
     values does not matter.
@@ -110,37 +117,39 @@ def mean_interval(
     if bounded and not within:
         raise ValueError("values called bounded must be from 0 to 1")
     if within and bounded is not False:
-        return _bounded_interval(values, clusters, level)
-    return _student(values, clusters, level)
+        return _bounded_interval(values, clusters, level, unit)
+    return _student(values, clusters, level, unit)
 
 
-def _bounded_interval(values: Sequence[float], clusters: Sequence[Hashable] | None, level: float) -> Interval:
+def _bounded_interval(
+    values: Sequence[float], clusters: Sequence[Hashable] | None, level: float, unit: str
+) -> Interval:
     """Return the interval for values between 0 and 1."""
     if values and set(values) <= {0.0, 1.0}:
-        return share_interval(values, clusters, level)
+        return share_interval(values, clusters, level, unit=unit)
     if clusters is None or len(set(clusters)) == len(values):
         return dirichlet_interval(values, 0, 1, level)
     groups = list(_grouped(values, clusters))
     means = [math.fsum(group) / len(group) for group in groups]
     found = dirichlet_interval(means, 0, 1, level, sizes=[float(len(group)) for group in groups])
-    return replace(found, method=f"{DIRICHLET}, clustered by case")
+    return replace(found, method=f"{DIRICHLET}, clustered by {unit}")
 
 
-def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level: float) -> Interval:
+def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level: float, unit: str) -> Interval:
     if len(values) < 2:
         return no_interval("one value shows no spread" if values else "no values", level)
     groups = range(len(values)) if clusters is None else clusters
     count = len(set(groups))
     error = clustered_error(values, groups)
     if error is None:
-        return no_interval("repeats of one case show no spread between cases", level)
+        return no_interval(f"repeats of one {unit} show no spread between {unit}s", level)
     if error == 0:
         return no_interval("all values are equal", level)
     half = float(need("scipy.special").stdtrit(count - 1, (1 + level) / 2)) * error
     centre = mean(values)
     if centre is None or not math.isfinite(centre) or not math.isfinite(half):
         return no_interval("the values are too large", level)
-    method = "Student's t" if count == len(values) else "Student's t, clustered by case"
+    method = "Student's t" if count == len(values) else f"Student's t, clustered by {unit}"
     return Interval(low=centre - half, high=centre + half, level=level, method=method)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .argument_checks import check_arguments
 from .intervals import LEVEL, Interval
-from .means import mean, mean_interval
+from .means import clustered_share_interval, mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,12 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
 def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
     """Return the mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
 
-    Tries of different cases are independent, so each case is one value from 0 to 1, and the interval is that of
-    `mean_interval` over cases, never over tries.
+    Tries of different cases are independent, so each case is one share from 0 to 1, and the interval is that of
+    `clustered_share_interval` over cases, never over tries.
 
     >>> found = mean_pass_at_k([(5, 2), (5, 5), (5, 0), (1, 1)], 2)
     >>> round(found.value, 4), found.n, found.left_out, found.interval.method
-    (0.5667, 3, 1, 'Dirichlet bound')
+    (0.5667, 3, 1, 'Jeffreys')
     """
     return _over_cases(pass_at_k, cases, k, level)
 
@@ -90,7 +90,7 @@ def _over_cases(
         value=mean(values),
         n=len(values),
         left_out=len(cases) - len(values),
-        interval=mean_interval(values, level, bounded=True),
+        interval=clustered_share_interval(values, [1.0] * len(values), level),
     )
 
 

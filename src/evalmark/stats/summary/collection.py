@@ -14,6 +14,7 @@ from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Direction, Mode, Result, Score, Trial
 from evalmark.scoring.binding.text import text_of
 
+from .clusters import ClusterFinder
 from .judge_panel import JudgePanel, judge_panels, number_or_nan
 from .steadiness import SteadinessCounts
 from .summary import LeftOut, WorstScore
@@ -68,9 +69,9 @@ class MetricScores:
     """NaN marks a gap, here and in `raws`."""
     raws: "array[float] | None" = None
     """None as long as every raw number equals its value."""
-    cases: "array[int]" = field(default_factory=lambda: array("Q"))
+    clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     passes: "array[int]" = field(default_factory=lambda: array("b"))
-    passing_cases: "array[int]" = field(default_factory=lambda: array("Q"))
+    passing_clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     on_failed_outputs: int = 0
     truths: bool = True
     """Whether every score so far was true or false."""
@@ -82,13 +83,13 @@ class MetricScores:
     skips: Counter[str] = field(default_factory=Counter)
     """How often scores of outputs without error were skipped, for the first few reasons."""
 
-    def add(self, score: Score, result: Result, case: int) -> None:
+    def add(self, score: Score, result: Result, cluster: int) -> None:
         self.statuses[score.status] += 1
         if score.detail:
-            self.details.add(score, case)
+            self.details.add(score, cluster)
         if score.passed is not None:
             self.passes.append(score.passed)
-            self.passing_cases.append(case)
+            self.passing_clusters.append(cluster)
         if result.output.error is not None:
             self.on_failed_outputs += 1
         elif score.status == "skipped" and (score.reason in self.skips or len(self.skips) < SKIP_REASONS):
@@ -102,7 +103,7 @@ class MetricScores:
         if self.raws is None and raw != value and not (math.isnan(raw) and math.isnan(value)):
             self.raws = array("d", self.values)
         self.values.append(value)
-        self.cases.append(case)
+        self.clusters.append(cluster)
         if self.raws is not None:
             self.raws.append(raw)
         self.truths = self.truths and isinstance(score.raw, bool)
@@ -144,7 +145,7 @@ def _worst_score(score: Score, trial: Trial) -> WorstScore:
 
 
 def add_scores(
-    metrics: dict[str, MetricScores], result: Result, case: int, without: Collection[str] = frozenset()
+    metrics: dict[str, MetricScores], result: Result, cluster: int, without: Collection[str] = frozenset()
 ) -> None:
     """Add the scores of a result to those of their metrics, except for the metrics `without`."""
     for score in result.scores:
@@ -152,7 +153,7 @@ def add_scores(
             continue
         if (scores := metrics.get(score.name)) is None:
             scores = metrics[score.name] = MetricScores(score.direction)
-        scores.add(score, result, case)
+        scores.add(score, result, cluster)
 
 
 @dataclass(slots=True)
@@ -162,23 +163,26 @@ class TrialGroup:
     verdicts: "array[int]" = field(default_factory=lambda: array("b"))
     cases: "array[int]" = field(default_factory=lambda: array("Q"))
     """One number for each case of the run, the same in all groups."""
+    clusters: "array[int]" = field(default_factory=lambda: array("Q"))
+    """The cluster of each trial, see `ClusterFinder`."""
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
     waited: "array[float]" = field(default_factory=lambda: array("d"))
     repeated: bool = False
     failed_outputs: int = 0
     metrics: dict[str, MetricScores] = field(default_factory=dict)
 
-    def add(self, result: Result, case: int) -> None:
+    def add(self, result: Result, case: int, cluster: int) -> None:
         output = result.output
         self.verdicts.append(VERDICTS.index(result.verdict))
         self.cases.append(case)
+        self.clusters.append(cluster)
         self.repeated = self.repeated or result.trial.repeat > 0
         self.failed_outputs += output.error is not None
         if output.seconds is not None and math.isfinite(output.seconds):
             self.seconds.append(output.seconds)
         if output.waited is not None and math.isfinite(output.waited):
             self.waited.append(output.waited)
-        add_scores(self.metrics, result, case)
+        add_scores(self.metrics, result, cluster)
 
 
 @dataclass(slots=True)
@@ -271,6 +275,7 @@ class CollectedResults:
 
     review: TrialsToReview
     panels: Sequence[JudgePanel]
+    finder: ClusterFinder
     groups: dict[GroupKey, TrialGroup] = field(default_factory=dict)
     datasets: dict[str, int] = field(default_factory=dict)
     """The number of each dataset, in the order of the results."""
@@ -278,20 +283,22 @@ class CollectedResults:
     def add(self, result: Result) -> None:
         trial, why = result.trial, left_out(result.trial.case)
         case = self.datasets.setdefault(trial.dataset, len(self.datasets)) << 40 | trial.position
+        cluster = self.finder.find(trial)
         key = (trial.dataset, trial.target, trial.mode, why)
         if (group := self.groups.get(key)) is None:
             group = self.groups[key] = TrialGroup()
-        group.add(result, case)
+        group.add(result, case, cluster)
         if why is None:
             self.review.add(result)
         for panel in self.panels:
-            panel.add(result.scores, case)
+            panel.add(result.scores, cluster)
 
 
 def collect(run: Run, worst: int) -> CollectedResults:
     """Read all results of a run once; `worst` is the number of trials to review that are kept."""
     bases = {metric.name: metric.base for metric in run.metrics if metric.base}
-    collected = CollectedResults(TrialsToReview(worst, run.gate or Gate(), bases), judge_panels(run.metrics))
+    review = TrialsToReview(worst, run.gate or Gate(), bases)
+    collected = CollectedResults(review, judge_panels(run.metrics), ClusterFinder(run))
     for result in run.results:
         collected.add(result)
     return collected

@@ -24,7 +24,7 @@ def metric_summaries(
     metrics: Mapping[str, Metric],
     *,
     unanswered: int,
-    repeated: bool,
+    unit: str,
     level: float,
 ) -> tuple[MetricSummary, ...]:
     """Compute the summaries of all metrics of a group, those of the run first, in its order.
@@ -33,7 +33,7 @@ def metric_summaries(
         collected: The scores of the group by metric.
         metrics: The metrics of the run by name.
         unanswered: Trials of the group without an output.
-        repeated: Whether cases have several trials, so that their scores depend on each other.
+        unit: What is called a cluster of trials whose scores depend on each other; empty if each trial is independent.
         level: The confidence level (0 to 1).
     """
     names = [*(name for name in metrics if name in collected), *(name for name in collected if name not in metrics)]
@@ -42,26 +42,24 @@ def metric_summaries(
             metrics.get(name) or Metric(name=name),
             collected[name],
             unanswered=unanswered,
-            repeated=repeated,
+            unit=unit,
             level=level,
         )
         for name in names
     )
 
 
-def _metric_summary(
-    metric: Metric, scores: MetricScores, *, unanswered: int, repeated: bool, level: float
-) -> MetricSummary:
+def _metric_summary(metric: Metric, scores: MetricScores, *, unanswered: int, unit: str, level: float) -> MetricSummary:
     raws = scores.values if scores.raws is None else scores.raws
     scale, column = _column(scores.values, raws)
     known_places = [not math.isnan(value) for value in column]
     values = array("d", compress(column, known_places))
-    cases = array("Q", compress(scores.cases, known_places)) if repeated else None
+    clusters = array("Q", compress(scores.clusters, known_places)) if unit else None
     known_raws = [raw for raw in raws if not math.isnan(raw)] if _in_own_unit(metric, scores, scale) else []
     bounded = scale == "value" and all(0 <= value <= 1 for value in values)
     low, high = (0.0, 1.0) if bounded or not values else (min(values), max(values))
     status, centre, raw_mean = scores.statuses, mean(values), mean(known_raws)
-    interval = mean_interval(values, level, clusters=cases, bounded=bounded)
+    interval = mean_interval(values, level, clusters=clusters, bounded=bounded, unit=unit)
     return MetricSummary(
         name=metric.name,
         direction=scores.direction if status["scored"] else metric.direction,
@@ -84,13 +82,13 @@ def _metric_summary(
         bins=_bins(values, low, high),
         low=low,
         high=high,
-        pass_rate=share(scores.passes, scores.passing_cases if repeated else None, level),
+        pass_rate=share(scores.passes, scores.passing_clusters if unit else None, level, unit=unit),
         judge=metric.judge,
         base=metric.base,
-        steadiness=scores.details.steadiness(repeated, level),
+        steadiness=scores.details.steadiness(bool(unit), level),
         worst=scores.worst_first(),
         skip_reasons=dict(scores.skips.most_common()),
-        caution="" if bounded or not interval.known else skewness_caution(values, cases),
+        caution="" if bounded or not interval.known else skewness_caution(values, clusters),
     )
 
 

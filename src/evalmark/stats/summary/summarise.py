@@ -14,6 +14,7 @@ from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.means import share
 from evalmark.stats.inference.repeats import mean_pass_at_k, mean_pass_hat_k
 
+from .clusters import ClusterFinder
 from .collection import GroupKey, TrialGroup, collect
 from .metric_summary import metric_summaries
 from .missed_means import missed_means, misses_pass_rate
@@ -25,9 +26,10 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
     """Compute the summary of a run in one pass over its results; `worst` limits the trials to review."""
     collected = collect(run, worst)
     groups = collected.groups
-    left_out = [trials for (*_, why), trials in groups.items() if why]
-    total = _tally([trials for (*_, why), trials in groups.items() if not why], level)
-    parts = tuple(_group(key, groups[key], run, level) for key in _in_order(groups, run, collected.datasets))
+    left_out = {key: trials for key, trials in groups.items() if key[-1]}
+    finder = collected.finder
+    total = _tally({key: trials for key, trials in groups.items() if not key[-1]}, finder, level)
+    parts = tuple(_group(key, groups[key], run, finder, level) for key in _in_order(groups, run, collected.datasets))
     missed = missed_means(parts, run.gate) if run.gate is not None else ()
     trials_decide = run.gate is None or misses_pass_rate(total, run.gate)
     return Summary(
@@ -40,18 +42,20 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         agreements=tuple(panel.agreement(level) for panel in collected.panels),
         until_decided=run.until_decided,
         shard=run.shard,
-        left_out=_tally(left_out, level) if left_out else None,
-        by_target=_by_target(groups, run, level),
+        left_out=_tally(left_out, finder, level) if left_out else None,
+        by_target=_by_target(groups, run, finder, level),
     )
 
 
-def _by_target(groups: Mapping[GroupKey, TrialGroup], run: Run, level: float) -> Mapping[str, TrialCounts]:
+def _by_target(
+    groups: Mapping[GroupKey, TrialGroup], run: Run, finder: ClusterFinder, level: float
+) -> Mapping[str, TrialCounts]:
     """Return the headline figures of each target, if there are several."""
-    parts: dict[str, list[TrialGroup]] = {}
-    for (_, target, _, why), trials in groups.items():
-        if not why:
-            parts.setdefault(target, []).append(trials)
-    return {target: _tally(parts[target], level) for target in run.in_order(parts)} if len(parts) > 1 else {}
+    parts: dict[str, dict[GroupKey, TrialGroup]] = {}
+    for key, trials in groups.items():
+        if not key[-1]:
+            parts.setdefault(key[1], {})[key] = trials
+    return {target: _tally(parts[target], finder, level) for target in run.in_order(parts)} if len(parts) > 1 else {}
 
 
 def _in_order(groups: Iterable[GroupKey], run: Run, datasets: Mapping[str, int]) -> list[GroupKey]:
@@ -61,18 +65,19 @@ def _in_order(groups: Iterable[GroupKey], run: Run, datasets: Mapping[str, int])
     return sorted(keys, key=lambda key: (key[-1] is not None, datasets[key[0]], targets[key[1]]))
 
 
-def _group(key: GroupKey, trials: TrialGroup, run: Run, level: float) -> SummaryGroup:
+def _group(key: GroupKey, trials: TrialGroup, run: Run, finder: ClusterFinder, level: float) -> SummaryGroup:
     dataset, target, mode, why = key
+    is_clustered = len(set(trials.clusters)) < len(trials.clusters)
     return SummaryGroup(
         dataset=dataset,
         target=target,
         mode=mode,
-        tally=_tally([trials], level),
+        tally=_tally({key: trials}, finder, level),
         metrics=metric_summaries(
             trials.metrics,
             metrics_for(run.metrics, dataset),
             unanswered=trials.failed_outputs,
-            repeated=trials.repeated,
+            unit=finder.unit([(dataset, mode)]) if is_clustered else "",
             level=level,
         ),
         repeats=_repeats(trials, run.repeat, level),
@@ -115,18 +120,19 @@ def planned_trials(run: Run, targets: int) -> int | None:
     return sum(count or 0 for count in rows) * run.repeat * targets * modes
 
 
-def _tally(parts: Sequence[TrialGroup], level: float) -> TrialCounts:
+def _tally(groups: Mapping[GroupKey, TrialGroup], finder: ClusterFinder, level: float) -> TrialCounts:
+    parts = groups.values()
     verdicts = array("b", chain.from_iterable(trials.verdicts for trials in parts))
     cases = array("Q", chain.from_iterable(trials.cases for trials in parts))
     judged = [verdict < 2 for verdict in verdicts]
     seconds = sorted(chain.from_iterable(trials.seconds for trials in parts))
     waited = sorted(chain.from_iterable(trials.waited for trials in parts))
     repeated = any(trials.repeated for trials in parts)
-    once = len(cases) == (distinct := len(set(cases)))
+    clusters = array("Q", chain.from_iterable(trials.clusters for trials in parts))
     counts = Counter(verdicts)
     return TrialCounts(
         trials=len(cases),
-        cases=distinct,
+        cases=len(set(cases)),
         passed=counts[0],
         failed=counts[1],
         errors=counts[2],
@@ -134,8 +140,9 @@ def _tally(parts: Sequence[TrialGroup], level: float) -> TrialCounts:
         ungated=counts[4],
         pass_rate=share(
             array("b", (verdict == 0 for verdict in compress(verdicts, judged))),
-            None if once else array("Q", compress(cases, judged)),
+            array("Q", compress(clusters, judged)),
             level,
+            unit=finder.unit((dataset, mode) for dataset, _, mode, _ in groups),
         ),
         flips=sum(_flips(trials) for trials in parts) if repeated else None,
         seconds_median=median(seconds) if seconds else None,

@@ -17,6 +17,7 @@ from evalmark.stats.inference.intervals import LEVEL, Share
 from evalmark.stats.inference.means import share
 from evalmark.stats.inference.missing import JudgedValues, with_missing
 
+from .clusters import ClusterFinder
 from .collection import MetricScores, add_scores, left_out
 from .judge_panel import judge_panels, mean_metric, mean_scores, metrics_with_several_judges
 from .metric_summary import metric_summaries
@@ -90,15 +91,15 @@ def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overv
     judges = {base: several for base, several in metrics_with_several_judges(run.metrics).items() if base != COMPLIANCE}
     metrics = list(_with_means(run.metrics, judges))
     targets: dict[str, _Tests] = {}
-    cases: dict[tuple[str, int], int] = {}
-    judged = judge_panels(run.metrics)
+    judged, finder = judge_panels(run.metrics), ClusterFinder(run)
     for result in run.results:
-        trial = result.trial
+        trial, cluster = result.trial, finder.find(result.trial)
         if (tests := targets.get(trial.target)) is None:
-            tests = targets[trial.target] = _Tests(names)
-        tests.add(replace(result, scores=(*result.scores, *mean_scores(result.scores, judges))) if judges else result)
+            tests = targets[trial.target] = _Tests(names, finder)
+        more = mean_scores(result.scores, judges) if judges else ()
+        tests.add(replace(result, scores=(*result.scores, *more)) if judges else result, cluster)
         for panel in judged:
-            panel.add(result.scores, cases.setdefault((trial.dataset, trial.position), len(cases)))
+            panel.add(result.scores, cluster)
     targets = {target: targets[target] for target in run.in_order(targets)}
     return Overview(
         standings=tuple(tests.standing(target, metrics, level) for target, tests in targets.items()),
@@ -161,9 +162,10 @@ class _Tests:
 
     names: set[str]
     """The metrics that decide."""
+    finder: ClusterFinder
     verdicts: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("b")))
     """1, 0, or -1 if unknown."""
-    cases: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
+    clusters: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
     counted: dict[str, dict[tuple[str, str], list[float]]] = field(default_factory=dict)
     """For each metric, or "" for compliance, the values from 0 to 1 of each counted case, one for each repeat."""
     lost: "defaultdict[str, Counter[tuple[str, str]]]" = field(default_factory=lambda: defaultdict(Counter))
@@ -171,27 +173,26 @@ class _Tests:
     metrics: dict[str, MetricScores] = field(default_factory=dict)
     failed: list[tuple[tuple[str, str], set[str]]] = field(default_factory=list)
     """The counted case of each trial without an output, and the metrics that scored it nevertheless."""
-    datasets: dict[str, int] = field(default_factory=dict)
+    places: set[tuple[str, str]] = field(default_factory=set)
+    """Datasets and modes."""
     errors: int = 0
     unscored: int = 0
     unanswered: int = 0
-    repeated: bool = False
 
-    def add(self, result: Result) -> None:
+    def add(self, result: Result, cluster: int) -> None:
         trial, kinds = result.trial, test_kinds(result.trial.case)
         compliant = _is_compliant(result, self.names)
-        case = self.datasets.setdefault(trial.dataset, len(self.datasets)) << 40 | trial.position
-        self.repeated = self.repeated or trial.repeat > 0
+        self.places.add((trial.dataset, trial.mode))
         self.errors += result.verdict == "error"
         self.unscored += compliant is None and result.verdict not in ("error", "ungated")
         for kind in kinds:
             self.verdicts[kind].append(-1 if compliant is None else compliant)
-            self.cases[kind].append(case)
+            self.clusters[kind].append(cluster)
         if "counted" in kinds:
             self._count(result, compliant)
         if "tests" in kinds:
             self.unanswered += result.output.error is not None
-            add_scores(self.metrics, result, case, self.names)
+            add_scores(self.metrics, result, cluster, self.names)
 
     def _count(self, result: Result, compliant: bool | None) -> None:
         case = (result.trial.dataset, result.trial.case.id)
@@ -231,6 +232,7 @@ class _Tests:
 
     def standing(self, target: str, metrics: Sequence[Metric], level: float) -> TargetFigures:
         portions = {kind: self._portion(kind, level) for kind in KINDS}
+        clusters = self.clusters["tests"]
         return TargetFigures(
             target=target,
             **portions,
@@ -240,13 +242,15 @@ class _Tests:
                 self.metrics,
                 {metric.name: metric for metric in metrics},
                 unanswered=self.unanswered,
-                repeated=self.repeated,
+                unit=self.finder.unit(self.places) if len(set(clusters)) < len(clusters) else "",
                 level=level,
             ),
         )
 
     def _portion(self, kind: Kind, level: float) -> TestPortion:
-        pairs = list(zip(self.verdicts[kind], self.cases[kind], strict=True))
-        judged = [(verdict, case) for verdict, case in pairs if verdict >= 0]
-        cases = [case for _, case in judged] if self.repeated else None
-        return TestPortion(trials=len(pairs), compliant=share([verdict for verdict, _ in judged], cases, level))
+        pairs = list(zip(self.verdicts[kind], self.clusters[kind], strict=True))
+        judged = [(verdict, cluster) for verdict, cluster in pairs if verdict >= 0]
+        verdicts, clusters = [verdict for verdict, _ in judged], [cluster for _, cluster in judged]
+        return TestPortion(
+            trials=len(pairs), compliant=share(verdicts, clusters, level, unit=self.finder.unit(self.places))
+        )

@@ -155,7 +155,9 @@ RUN: Spec = {
     "finished": _NAME,
     "status": Field(storable_text, read_status),
     "target": _TEXT,
-    "datasets": tuple_field(DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT, "plan": _TEXT}),
+    "datasets": tuple_field(
+        DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT, "plan": _TEXT, "cluster": _TEXT}
+    ),
     "metrics": tuple_field(
         Metric,
         {
