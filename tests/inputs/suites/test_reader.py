@@ -288,8 +288,8 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         pytest.param("Repeat: 2", 'the suite has no key "Repeat"; did you mean `repeat`?', id="a capital letter"),
         pytest.param("scorers: x", 'the suite has no key "scorers"; did you mean `metrics`?', id="a peer's word"),
         pytest.param(
-            "colour: red",
-            'the suite has no key "colour"; the keys are name, description, datasets, target, metrics, repeat, gate, '
+            "weather: red",
+            'the suite has no key "weather"; the keys are name, description, datasets, target, metrics, repeat, gate, '
             "until_decided, baseline, lock, judge, embeddings, timeout.",
             id="a word of nobody",
         ),

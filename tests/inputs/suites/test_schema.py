@@ -81,7 +81,7 @@ def test_a_full_suite_fits_it():
 
 def test_a_dataset_can_say_all_that_a_reader_can_be_told():
     item = suite_schema()["properties"]["datasets"]["items"]["properties"]
-    assert set(item) - {"path", "name"} == {f.name for f in fields(ReadOptions)}
+    assert set(item) - {"path", "name", "cluster"} == {f.name for f in fields(ReadOptions)}
 
 
 def test_words_of_other_tools_lead_to_keys_that_exist():

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from evalmark.stats.inference.intervals import wilson
-from evalmark.stats.inference.means import mean_interval
+from evalmark.stats.inference.means import clustered_share_interval
 from evalmark.stats.inference.repeats import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 
 from .draws import rounds
@@ -111,7 +111,7 @@ def test_the_mean_is_over_cases_and_says_what_it_left_out():
     found = mean_pass_at_k([(5, 2), (5, 5), (5, 0), (1, 1)], 2)
     assert (found.k, found.n, found.left_out) == (2, 3, 1)
     assert found.value == pytest.approx((0.7 + 1 + 0) / 3)
-    assert found.interval == mean_interval([0.7, 1.0, 0.0])
+    assert found.interval == clustered_share_interval([0.7, 1.0, 0.0], [1.0] * 3)
 
 
 @pytest.mark.parametrize("of", [mean_pass_at_k, mean_pass_hat_k])

@@ -114,7 +114,7 @@ def test_a_case_flips_when_a_repeat_ends_otherwise():
     random.Random(1).shuffle(results)
     total = summarise(run(*results, repeat=2)).total
     assert (total.trials, total.cases, total.flips) == (8, 4, 2)
-    assert total.pass_rate.interval.method == "Wilson, clustered by case"
+    assert total.pass_rate.interval.method == "Jeffreys, clustered by case"
     assert summarise(run(*(r for r in results if not r.trial.repeat))).total.flips is None
 
 

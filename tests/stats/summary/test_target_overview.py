@@ -55,7 +55,7 @@ def test_other_metrics_are_over_the_tests_of_rules_and_know_what_they_lack():
 
 
 def test_repeats_of_a_test_are_clustered():
-    assert FOUND["openai/small"].positive.compliant.interval.method == "Wilson, clustered by case"
+    assert FOUND["openai/small"].positive.compliant.interval.method == "Jeffreys, clustered by case"
 
 
 def test_every_two_targets_are_compared_on_the_counted_tests_at_a_level_that_holds_for_all():

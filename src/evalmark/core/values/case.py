@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import category
 
-from .plain_data import fingerprint
+from .plain_data import canonical, fingerprint
 
+_CLUSTER_FIELDS = ("input", "expected", "contexts", "history")
+"""Fields of a case that may cluster cases, besides those of its metadata and of its input."""
+HASH_MASK = (1 << 64) - 1
+"""Keeps 64 bits of a hash, as a number that is not negative."""
 _MADE_ID = re.compile(r"[0-9a-f]{12}(-[0-9]+)?")
 
 
@@ -171,3 +175,35 @@ class Case:
             self.tags,
             self.metadata,
         )
+
+
+def cluster_value(case: Case, field: str) -> Any:
+    """Return what a case has in the field that clusters cases; None if it has nothing there.
+
+    The field is one of the metadata, of the input if that is a mapping, or `input`, `expected`, `contexts` or `history`.
+
+    >>> cluster_value(Case(id="1", input={"document": "a.pdf", "question": "Who?"}), "document")
+    'a.pdf'
+    """
+    for fields in (case.metadata, case.input):
+        if isinstance(fields, Mapping) and fields.get(field) is not None:
+            return fields[field]
+    return (getattr(case, field) or None) if field in _CLUSTER_FIELDS else None
+
+
+def content_hash(case: Case) -> int:
+    """Return a hash of everything in a case but its id; equal for equal rows, within one process.
+
+    >>> content_hash(Case(id="1", input="Who?")) == content_hash(Case(id="2", input="Who?"))
+    True
+    """
+    given = None if case.given is None else (case.given.value, case.given.contexts, case.given.tool_calls)
+    parts = (case.input, case.expected, case.examples, case.contexts, case.history, given, case.tags, case.metadata)
+    return hash(tuple(map(hashable, parts))) & HASH_MASK
+
+
+def hashable(value: Any) -> Any:
+    """Return what is hashed in the place of a value; equal for equal values."""
+    if value is None or isinstance(value, str):
+        return value
+    return canonical(value) if value else type(value)

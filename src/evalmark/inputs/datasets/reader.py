@@ -12,6 +12,7 @@ from evalmark.inputs.documents.text import known_encoding
 
 from .case_builder import build_cases, without_repeats
 from .csv_rows import csv_rows, tsv_rows
+from .equal_rows import EqualRows
 from .fault_list import FaultList
 from .json_rows import json_rows, jsonl_rows
 from .options import BadRow, ReadOptions
@@ -99,11 +100,15 @@ def check_cases(
     notes: Callable[[str], None] | None = None,
 ) -> list[str]:
     """Return the faults of a file, or of its first `limit` rows, each with its place: at most 50, and a count."""
-    faults = FaultList(str(path))
+    faults, equal = FaultList(str(path)), EqualRows()
     try:
         for row in islice(read_cases(path, options=options, notes=notes), limit):
             if isinstance(row, BadRow):
                 faults.add(row.message, row.place)
+            else:
+                equal.add(row)
+        if notes is not None and equal.count:
+            notes(equal.note(str(path)))
     except DataError as fault:
         faults.add(str(fault))
     return faults.lines()

@@ -76,7 +76,7 @@ def _change(change: MetricChange) -> dict[str, Any]:
 
 def _difference(difference: Difference) -> dict[str, Any]:
     return {
-        **field_values(difference, "outcome", "n", "alone", "up", "down"),
+        **field_values(difference, "outcome", "n", "alone", "clusters", "up", "down"),
         "value": finite_number(difference.value),
         **field_values(difference, "interval", "p", "adjusted", "test", "margin"),
         "within": finite_number(difference.within),

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
-from evalmark.core.values.case import Case
+from evalmark.core.text import count
+from evalmark.core.values.case import Case, cluster_value
+from evalmark.inputs.datasets.equal_rows import EqualRows
 from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.fields import JUDGED_ANSWER
 from evalmark.inputs.datasets.options import BadRow
@@ -244,6 +246,11 @@ class _Rows:
     missing: int = 0
     """Cases without an answer."""
     have_examples: bool = False
+    cluster: str = ""
+    """The field by which cases depend on each other; empty: none."""
+    clustered: int = 0
+    """Cases with that field."""
+    equal: EqualRows = field(default_factory=EqualRows)
 
     def add(self, row: Case | BadRow, targets: Sequence[Target]) -> None:
         self.count += 1
@@ -251,6 +258,8 @@ class _Rows:
             self.faults.add(row.message, row.place)
             return
         self.cases += 1
+        self.equal.add(row)
+        self.clustered += bool(self.cluster) and cluster_value(row, self.cluster) is not None
         self.have_examples = self.have_examples or bool(row.references)
         self.waiting = {name: one for name, one in self.waiting.items() if one.lacks(row)}
         self.bare = {name: one for name, one in self.bare.items() if one.lacks_contexts(row)}
@@ -268,6 +277,10 @@ class _Rows:
     def all_faults(self, plan: Plan, *, final: bool) -> list[str]:
         """Return every fault of the dataset for this plan."""
         messages = self.faults.lines()
+        if self.cluster and self.cases and not self.clustered:
+            messages.append(
+                f"{self.where}: no row has `{self.cluster}`, the field that `cluster` names, in its metadata or its input."
+            )
         if plan.is_answered and plan.kept is None and self.missing:
             if self.missing < self.cases:
                 messages += self.unanswered.lines()
@@ -292,12 +305,25 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequenc
     name = source.info.name
     waiting = {one.name: one for one in _bound(plan) if one.lacks(_EMPTY)}
     bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(_EMPTY)}
-    rows = _Rows(source.info.path or name, FaultList(name), FaultList(name), unjudged, waiting=waiting, bare=bare)
+    rows = _Rows(
+        source.info.path or name,
+        FaultList(name),
+        FaultList(name),
+        unjudged,
+        waiting=waiting,
+        bare=bare,
+        cluster=source.info.cluster,
+    )
     try:
         for row in islice(source.read(rows.notes.setdefault), most):
             rows.add(row, plan.targets if plan.kept is None else ())
     except DataError as fault:
         rows.faults.add(str(fault))
+    if rows.equal.count:
+        rows.notes.setdefault(rows.equal.note(rows.where))
+    if rows.cluster and 0 < rows.clustered < rows.cases:
+        without = count(rows.cases - rows.clustered, "case")
+        rows.notes.setdefault(f"{rows.where}: {without} without `{rows.cluster}`; each counts as a cluster of its own.")
     return rows
 
 

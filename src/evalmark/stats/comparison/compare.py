@@ -8,11 +8,12 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.argument_checks import check_arguments
-from evalmark.stats.inference.differences import MARGIN, Difference, difference
+from evalmark.stats.inference.differences import MARGIN, Clusters, Difference, clustered_difference
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.means import mean
 from evalmark.stats.inference.missing import JudgedValues, adjust_differences, with_missing
 from evalmark.stats.inference.multiple_tests import benjamini_hochberg, holm
+from evalmark.stats.summary.clusters import ClusterFinder
 
 from .case_matching import match
 from .caveats import warnings
@@ -97,11 +98,12 @@ class _RunPair:
         first, second = targets or (None, None)
         self.rules = align_rules(run, baseline)
         judged, against = self.rules.runs(run, baseline)
-        now, before = target_values(judged, first), target_values(against, second)
+        finder = ClusterFinder(baseline, run)
+        now, before = target_values(judged, finder, first), target_values(against, finder, second)
         self.targets = tuple(now), tuple(before)
         unfinished = _planned_repeats(run), _planned_repeats(baseline)
         self.sides = [
-            _TargetPair((target, other), now[target], before[other], asked, unfinished)
+            _TargetPair((target, other), now[target], before[other], asked, unfinished, finder)
             for target, other in _pairs(now, before)
         ]
 
@@ -153,12 +155,14 @@ class _TargetPair:
         before: TargetValues,
         asked: tuple[float, float],
         unfinished: tuple[int, int],
+        finder: ClusterFinder,
     ) -> None:
         self.names, self.now, self.before = names, now, before
         matched = match(now.cases, before.cases)
         self.pairs, self.matching = matched.pairs, matched.matching
         self.expected = with_unfinished(matched, (now, before), unfinished)
         self.level, self.margin = asked
+        self.clusters = Clusters(numbers=now.clusters, unit=finder.unit(now.sources.values()))
 
     def whole(self, units: Mapping[str, str]) -> TargetChange:
         """Compare the target; `units` are those of the metrics."""
@@ -247,8 +251,10 @@ class _TargetPair:
         )
         first, second = (now, before) if direction == "higher" else (before, now)
         margin = self.margin * _range([*now.values.values(), *before.values.values()]) if in_units else self.margin
-        found = difference(self.names, first.values, second.values, self.level, margin, bounded=not in_units)
-        return with_missing(found, first, second)
+        found = clustered_difference(
+            self.names, (first.values, second.values), self.clusters, self.level, margin, bounded=not in_units
+        )
+        return with_missing(found, first, second, self.clusters)
 
     def equals_verdict(self, change: MetricChange) -> bool:
         """Return whether a metric equals the verdict in every case, so it would be reported twice."""

@@ -1,12 +1,13 @@
 """The numbers of a run, case by case, without texts."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from evalmark.core.values.plain_data import canonical, fingerprint
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Direction, Mode, Result, Score, Trial
+from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.stats.summary.collection import left_out
 
 from .change import Key
@@ -113,8 +114,10 @@ class TargetValues:
     """A hash of each output of a case."""
     sources: dict[str, tuple[str, Mode]] = field(default_factory=dict)
     """Maps the first part of a key to its dataset and mode."""
+    clusters: dict[Key, int] = field(default_factory=dict)
+    """The cluster of each case, see `ClusterFinder`."""
 
-    def add(self, result: Result) -> None:
+    def add(self, result: Result, finder: ClusterFinder) -> None:
         """Add a result."""
         trial, key = result.trial, case_key(result.trial)
         _count(self.trials, key)
@@ -126,6 +129,7 @@ class TargetValues:
         if key not in self.cases:
             self.cases[key] = case_fingerprint(trial)
             self.sources.setdefault(key[0], (trial.dataset, trial.mode))
+            self.clusters[key] = finder.find(trial)
             if trial.case.tags:
                 self.tags[key] = trial.case.tags
             if trial.case.has_generated_id:
@@ -148,18 +152,15 @@ class TargetValues:
         return all(column.has_same_scores(key, other.metrics[name], was) for name, column in self.metrics.items())
 
 
-def target_values(run: Run, target: str | None = None) -> dict[str, TargetValues]:
+def target_values(run: Run, finder: ClusterFinder, target: str | None = None) -> dict[str, TargetValues]:
     """Read the values of each target of a run, or of one, in one pass; trials that do not count for the headline are left out."""
-    wanted = (result for result in run.results if target in (None, result.trial.target))
-    return _gathered(result for result in wanted if left_out(result.trial.case) is None)
-
-
-def _gathered(results: Iterable[Result]) -> dict[str, TargetValues]:
     found: dict[str, TargetValues] = {}
-    for result in results:
+    for result in run.results:
+        if target not in (None, result.trial.target) or left_out(result.trial.case) is not None:
+            continue
         if (columns := found.get(result.trial.target)) is None:
             columns = found[result.trial.target] = TargetValues()
-        columns.add(result)
+        columns.add(result, finder)
     return found
 
 

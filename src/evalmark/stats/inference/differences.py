@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
@@ -36,6 +36,16 @@ Case = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clusters:
+    """Which cases depend on each other."""
+
+    numbers: Mapping[Case, int]
+    """The cluster of each case; cases without one are independent."""
+    unit: str = "case"
+    """What a cluster is called, such as `document`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """The difference between two targets, paired by case. A case with repeats counts once, by their mean."""
 
@@ -65,6 +75,8 @@ class Difference:
     """`p` adjusted for all simultaneous tests, see `holm`; replaces `p` in the verdict."""
     spread: float | None = None
     """The standard deviation of the difference of one case, which `needed` and `smallest` use."""
+    clusters: int | None = None
+    """The number of clusters of cases that depend on each other; equal to `n` if no cases do. None: unknown."""
     margin: float = MARGIN
     bounded: bool = True
     """Whether the values lie between 0 and 1."""
@@ -163,7 +175,7 @@ class Difference:
                 possible = [max(one, abs(value)) for one in wilson(self.up + self.down, self.n, _RANGE).ends or ()]
                 totals += [self._deciding(value, math.sqrt(one - value**2), one) for one in possible]
             else:
-                wider = math.exp(distance / math.sqrt(2 * self.n))
+                wider = math.exp(distance / math.sqrt(2 * self.n / self._cluster_size))
                 totals += [self._deciding(value, one, share) for one in (self.spread / wider, self.spread * wider)]
         most = max(totals)
         return max(1, min(totals) - self.n), most - self.n if most < _TOO_MANY else None
@@ -185,7 +197,7 @@ class Difference:
         total = cases_needed(size, variance=spread**2, level=1 - luck)
         if total is None or not share:
             return None
-        total = max(total, math.ceil(fewest_changes(luck, exact=share > MID_P_SHARE) / share))
+        total = max(total, math.ceil(fewest_changes(luck, exact=share > MID_P_SHARE) / share * self._cluster_size))
         if not self._is_score and size + 2 * spread / math.sqrt(total) <= self.margin:
             # a difference within the margin counts only if unseen values cannot outweigh it
             return self._to_bound(size, spread, power=POWER)
@@ -198,11 +210,16 @@ class Difference:
             return None
         if self._is_score or self.reach is None:
             return cases_needed(room, variance=spread**2, level=level, power=power)
-        # an unseen value at the worst end has a weight of log(2 / (1 - level)) / n
-        unseen = math.log(2 / (1 - level)) * (self.reach + abs(self.value or 0.0))
+        # an unseen cluster at the worst end has a weight of log(2 / (1 - level)) / clusters
+        unseen = math.log(2 / (1 - level)) * (self.reach + abs(self.value or 0.0)) * self._cluster_size
         chance = quantiles(level, power) * spread
         root = (chance + math.sqrt(chance**2 + 4 * unseen * room)) / (2 * room)
         return math.ceil(root**2) if root < _TOO_MANY_ROOT else None
+
+    @property
+    def _cluster_size(self) -> float:
+        """The mean number of cases of a cluster."""
+        return self.n / self.clusters if self.clusters else 1.0
 
     @property
     def _is_score(self) -> bool:
@@ -217,14 +234,14 @@ class Difference:
         cannot outweigh it.
         """
         level = self.interval.level
-        if not self.spread or self.n < fewest_changes(1 - level, exact=True):
+        if not self.spread or self.n / self._cluster_size < fewest_changes(1 - level, exact=True):
             return None
         if self._is_score:
             found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
         else:
             found = smallest_effect(self.n, variance=self.spread**2, level=level)
             if found is not None and self.reach is not None:
-                unseen = 1 - ((1 - level) / 2) ** (1 / self.n)
+                unseen = 1 - ((1 - level) / 2) ** (self._cluster_size / self.n)
                 found = max(found, min(self.margin, (found + unseen * self.reach) / (1 - unseen)))
         return None if found is None or (self.bounded and found > 1) else found
 
@@ -246,6 +263,27 @@ def difference(
     Raises:
         ValueError: a value is not finite, or not from 0 to 1 where it should be; `level` or `margin` is none.
     """
+    return clustered_difference(targets, (first, second), None, level, margin, bounded=bounded)
+
+
+@check_arguments
+def clustered_difference(
+    targets: tuple[str, str],
+    values: tuple[Mapping[Case, float], Mapping[Case, float]],
+    clusters: Clusters | None,
+    level: float = LEVEL,
+    margin: float = MARGIN,
+    *,
+    bounded: bool = True,
+) -> Difference:
+    """Compare two targets as `difference` does, where cases of one cluster depend on each other.
+
+    A cluster counts once, by the mean of its cases: where a document changed, so did all its questions.
+
+    Raises:
+        ValueError: as for `difference`.
+    """
+    first, second = values
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
     if margin < 0:
@@ -256,39 +294,82 @@ def difference(
     both = [case for case in first if case in second]
     one, other = [first[case] for case in both], [second[case] for case in both]
     apart = [a - b for a, b in zip(one, other, strict=True)]
-    up, down = sum(d > 0 for d in apart), sum(d < 0 for d in apart)
-    likely = paired_interval(one, other, level) if bounded else mean_interval(apart, level, bounded=False)
-    p, test = _tested(apart, up, down, truths=bounded and _are_truths(one, other))
+    pairs = _paired(one, other, None if clusters is None else [clusters.numbers.get(case, case) for case in both])
+    likely = _likely_interval(pairs, level, bounded=bounded)
+    p, test = _tested(pairs, bounded=bounded)
     reach = 1.0 if bounded else _range(one, other)
+    interval = _chosen(likely, pairs, p, margin, reach)
+    if clusters is not None and len(pairs.apart) < len(apart) and interval.known:
+        interval = replace(interval, method=f"{interval.method}, clustered by {clusters.unit}")
+    spread = _spread(pairs.apart, bound=likely.method.startswith(SCORE)) if len(pairs.apart) > 1 or bounded else None
     return Difference(
         first=targets[0],
         second=targets[1],
         n=len(both),
         alone=len(first) + len(second) - 2 * len(both),
-        up=up,
-        down=down,
+        up=sum(d > 0 for d in apart),
+        down=sum(d < 0 for d in apart),
         value=mean(apart),
-        interval=_chosen(likely, apart, p, margin, reach),
+        interval=interval,
         p=p,
         test=test,
-        spread=_spread(apart, bound=likely.method.startswith(SCORE)) if len(apart) > 1 or bounded else None,
+        spread=None if spread is None else spread * math.sqrt(len(apart) / max(1, len(pairs.apart))),
+        clusters=len(pairs.apart),
         margin=margin,
         bounded=bounded,
         reach=reach,
     )
 
 
-def _chosen(likely: Interval, apart: Sequence[float], p: float | None, margin: float, reach: float | None) -> Interval:
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The values of independent pairs: cases, or the means of clusters of cases."""
+
+    one: list[float]
+    other: list[float]
+    sizes: list[float] | None
+    """The number of cases of each; None if it is the same for all."""
+
+    @property
+    def apart(self) -> list[float]:
+        return [a - b for a, b in zip(self.one, self.other, strict=True)]
+
+
+def _paired(one: list[float], other: list[float], clusters: Sequence[Hashable] | None) -> _Pairs:
+    groups: dict[Hashable, list[int]] = {}
+    for position, cluster in enumerate(range(len(one)) if clusters is None else clusters):
+        groups.setdefault(cluster, []).append(position)
+    sizes = [float(len(group)) for group in groups.values()]
+    first, second = (
+        [math.fsum(side[n] for n in group) / len(group) for group in groups.values()] for side in (one, other)
+    )
+    return _Pairs(first, second, None if len(set(sizes)) < 2 else sizes)
+
+
+def _likely_interval(pairs: _Pairs, level: float, *, bounded: bool) -> Interval:
+    """Return the interval of the mean difference if the differences show how they are spread."""
+    if bounded and pairs.sizes is None:
+        return paired_interval(pairs.one, pairs.other, level)
+    sizes = pairs.sizes or [1.0] * len(pairs.one)
+    values, clusters = [], []
+    for number, (apart, size) in enumerate(zip(pairs.apart, sizes, strict=True)):
+        values += [apart] * int(size)
+        clusters += [number] * int(size)
+    found = mean_interval(values, level, bounded=False, clusters=clusters)
+    return replace(found, method=found.method.partition(",")[0])
+
+
+def _chosen(likely: Interval, pairs: _Pairs, p: float | None, margin: float, reach: float | None) -> Interval:
     """Return the interval that the differences support.
 
     Graded differences get the interval `likely` only if the test finds a difference beyond the margin; its size
     is then estimated. All other statements depend on values that the cases did not show, and need the Dirichlet
     bound.
     """
-    if likely.method == SCORE or not apart or reach is None:
+    if likely.method == SCORE or not pairs.one or reach is None:
         return likely
     is_found = p is not None and p < 1 - likely.level and likely.ends is not None and _counts(likely.ends, margin)
-    return likely if is_found else dirichlet_interval(apart, -reach, reach, likely.level)
+    return likely if is_found else dirichlet_interval(pairs.apart, -reach, reach, likely.level, sizes=pairs.sizes)
 
 
 def _counts(ends: tuple[float, float], margin: float) -> bool:
@@ -304,10 +385,12 @@ def _range(one: Sequence[float], other: Sequence[float]) -> float | None:
     return found if 0 < found < _TOO_LARGE else None
 
 
-def _tested(apart: Sequence[float], up: int, down: int, *, truths: bool) -> tuple[float | None, str]:
-    if truths or not up + down:
+def _tested(pairs: _Pairs, *, bounded: bool) -> tuple[float | None, str]:
+    apart = pairs.apart
+    up, down = sum(d > 0 for d in apart), sum(d < 0 for d in apart)
+    if (bounded and pairs.sizes is None and _are_truths(pairs.one, pairs.other)) or not up + down:
         return changed_pairs_test(down, up, len(apart))
-    flips = sign_flips(apart)
+    flips = sign_flips([d * size for d, size in zip(apart, pairs.sizes or [1.0] * len(apart), strict=True)])
     return flips.p, flips.method
 
 

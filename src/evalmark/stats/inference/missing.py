@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .argument_checks import check_arguments
-from .differences import Case, Difference, difference
+from .differences import Case, Clusters, Difference, clustered_difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,9 @@ class JudgedValues:
 
 
 @check_arguments
-def with_missing(found: Difference, first: JudgedValues, second: JudgedValues) -> Difference:
+def with_missing(
+    found: Difference, first: JudgedValues, second: JudgedValues, clusters: Clusters | None = None
+) -> Difference:
     """Add the difference with all missing values at their worst, and at their best.
 
     A failing trial that ends in an error raises the mean of the others. So `Difference.outcome` is `better` only
@@ -37,10 +39,10 @@ def with_missing(found: Difference, first: JudgedValues, second: JudgedValues) -
     if found.bounded:
         worst, best = (
             replace(
-                difference(
+                clustered_difference(
                     (found.first, found.second),
-                    first.filled(end),
-                    second.filled(1 - end),
+                    (first.filled(end), second.filled(1 - end)),
+                    clusters,
                     found.interval.level,
                     found.margin,
                 ),

@@ -1,0 +1,36 @@
+"""Finds rows that equal earlier ones in everything but the id."""
+
+from evalmark.core.text import count
+from evalmark.core.values.case import Case, content_hash
+
+_NAMED = 3
+"""Rows in a note."""
+
+
+class EqualRows:
+    """Collects the rows of a dataset that equal an earlier one."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, str] = {}
+        self._named: list[str] = []
+        self.count = 0
+
+    def add(self, case: Case) -> None:
+        """Add the next row."""
+        label = f"{case.id!r} ({case.place})" if case.place else repr(case.id)
+        first = self._first.setdefault(content_hash(case), label)
+        if first is not label:
+            self.count += 1
+            if self.count <= _NAMED:
+                self._named.append(f"{label} equals {first}")
+
+    def note(self, dataset: str) -> str:
+        """Return a note on the equal rows; empty if there are none."""
+        if not self.count:
+            return ""
+        more = f" and {self.count - _NAMED:,} more" if self.count > _NAMED else ""
+        verb = "equals an earlier one" if self.count == 1 else "equal earlier ones"
+        return (
+            f"{dataset}: {count(self.count, 'row')} {verb} in everything but the id: {', '.join(self._named)}{more}. "
+            "Equal rows are asked one by one, and count as one case in intervals and tests."
+        )
