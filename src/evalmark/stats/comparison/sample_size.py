@@ -11,6 +11,7 @@ from evalmark.core.values.run import Run
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, wilson
 from evalmark.stats.inference.power import POWER, cases_needed, pairs_needed
+from evalmark.stats.summary.clusters import ClusterFinder
 
 from .baseline_choice import is_complete_run
 from .case_matching import match
@@ -134,8 +135,9 @@ def _measured(runs: Sequence[Run]) -> tuple[str, TargetValues, TargetValues | No
     """Return the first target that both runs have, or one run with repeats, and its values."""
     if not runs:
         return None
-    newer = target_values(runs[0])
-    older = target_values(runs[1]) if len(runs) > 1 else {}
+    finder = ClusterFinder(*reversed(runs))
+    newer = target_values(runs[0], finder)
+    older = target_values(runs[1], finder) if len(runs) > 1 else {}
     shared = next((name for name in newer if name in older), None)
     if shared is not None:
         return shared, newer[shared], older[shared]

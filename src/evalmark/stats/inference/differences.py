@@ -322,7 +322,7 @@ def clustered_difference(
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class _IndependentPairs:
     """The values of independent pairs: cases, or the means of clusters of cases."""
 
     one: list[float]
@@ -335,7 +335,7 @@ class _Pairs:
         return [a - b for a, b in zip(self.one, self.other, strict=True)]
 
 
-def _paired(one: list[float], other: list[float], clusters: Sequence[Hashable] | None) -> _Pairs:
+def _paired(one: list[float], other: list[float], clusters: Sequence[Hashable] | None) -> _IndependentPairs:
     groups: dict[Hashable, list[int]] = {}
     for position, cluster in enumerate(range(len(one)) if clusters is None else clusters):
         groups.setdefault(cluster, []).append(position)
@@ -343,10 +343,10 @@ def _paired(one: list[float], other: list[float], clusters: Sequence[Hashable] |
     first, second = (
         [math.fsum(side[n] for n in group) / len(group) for group in groups.values()] for side in (one, other)
     )
-    return _Pairs(first, second, None if len(set(sizes)) < 2 else sizes)
+    return _IndependentPairs(first, second, None if len(set(sizes)) < 2 else sizes)
 
 
-def _likely_interval(pairs: _Pairs, level: float, *, bounded: bool) -> Interval:
+def _likely_interval(pairs: _IndependentPairs, level: float, *, bounded: bool) -> Interval:
     """Return the interval of the mean difference if the differences show how they are spread."""
     if bounded and pairs.sizes is None:
         return paired_interval(pairs.one, pairs.other, level)
@@ -359,7 +359,9 @@ def _likely_interval(pairs: _Pairs, level: float, *, bounded: bool) -> Interval:
     return replace(found, method=found.method.partition(",")[0])
 
 
-def _chosen(likely: Interval, pairs: _Pairs, p: float | None, margin: float, reach: float | None) -> Interval:
+def _chosen(
+    likely: Interval, pairs: _IndependentPairs, p: float | None, margin: float, reach: float | None
+) -> Interval:
     """Return the interval that the differences support.
 
     Graded differences get the interval `likely` only if the test finds a difference beyond the margin; its size
@@ -385,7 +387,7 @@ def _range(one: Sequence[float], other: Sequence[float]) -> float | None:
     return found if 0 < found < _TOO_LARGE else None
 
 
-def _tested(pairs: _Pairs, *, bounded: bool) -> tuple[float | None, str]:
+def _tested(pairs: _IndependentPairs, *, bounded: bool) -> tuple[float | None, str]:
     apart = pairs.apart
     up, down = sum(d > 0 for d in apart), sum(d < 0 for d in apart)
     if (bounded and pairs.sizes is None and _are_truths(pairs.one, pairs.other)) or not up + down:
