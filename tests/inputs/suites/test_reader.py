@@ -290,7 +290,7 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         pytest.param(
             "weather: red",
             'the suite has no key "weather"; the keys are name, description, datasets, target, metrics, repeat, gate, '
-            "until_decided, baseline, lock, judge, embeddings, timeout.",
+            "cluster, until_decided, baseline, lock, judge, embeddings, timeout.",
             id="a word of nobody",
         ),
         pytest.param('"a\\nb": 1', 'the suite has no key "a\\nb"; the keys are', id="a key with a line break"),
