@@ -143,7 +143,9 @@ def test_a_form_leads_back_to_a_page_of_the_viewer_only(own, place):
             {**FIRST, "withdraw": "1", "by": "ann"}, 400, "has no label to withdraw", id="nothing to take back"
         ),
         pytest.param({**FIRST, "metric": "none", "liked": "up", "by": "ann"}, 400, "no score", id="no such score"),
-        pytest.param({"run": RUN, "number": "999", "liked": "up", "by": "ann"}, 409, "no such result", id="no result"),
+        pytest.param(
+            {"run": RUN, "number": "999", "liked": "up", "by": "ann"}, 409, "does not have this result", id="no result"
+        ),
         pytest.param({"run": "none", "number": "1", "liked": "up", "by": "ann"}, 409, "there is no run", id="no run"),
         pytest.param({"span": "ff", "liked": "up", "by": "ann"}, 409, "ff", id="no recorded answer"),
         pytest.param({"liked": "up", "by": "ann"}, 400, "does not say what it is about", id="about nothing"),
