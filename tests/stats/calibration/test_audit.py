@@ -56,6 +56,17 @@ def test_agreement_and_confusion_count_the_outputs_that_both_judged():
     assert found.ac1 is None
 
 
+def test_outputs_on_one_document_count_together():
+    """Judge and people agree on whole documents, four outputs each, or on none of them."""
+    said = [(True, document % 4 > 0) for document in range(10) for _ in range(4)]
+    results, truths = outputs(said)
+    apart = audit_judge(results, JUDGE, truths)
+    together = audit_judge(results, JUDGE, truths, cluster_of=lambda trial: str(trial.position // 4))
+    assert (apart.agreement.interval.method, apart.agreement.passed) == ("Wilson", together.agreement.passed)
+    assert together.agreement.interval.method == "Wilson, clustered by case"
+    assert together.agreement.interval.low < apart.agreement.interval.low - 0.1
+
+
 def test_the_rate_is_corrected_as_the_inference_says():
     (rate,) = audit([*GOOD, *BAD, *OTHERS]).rates
     labels, judged = [1.0] * 20 + [0.0] * 20, [1.0] * 18 + [0.0] * 16 + [1.0] * 6

@@ -1,4 +1,4 @@
-"""How often the intervals hold the true mean, by seeded simulation: a short form of `benchmarks/intervals.py`."""
+"""How often the intervals hold the true mean, by seeded simulation: short forms of `benchmarks/intervals.py` and `clusters.py`."""
 
 # ruff: noqa: S311  seeded draws, not secrets
 
@@ -20,7 +20,7 @@ def benchmark(name):
     return module
 
 
-intervals = benchmark("intervals")
+intervals, clusters = benchmark("intervals"), benchmark("clusters")
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,19 @@ def test_graded_intervals_hold_the_mean(name, n):
 def test_on_few_steps_the_bound_holds_under_every_distribution(steps, n, parts):
     least, _ = intervals.least_coverage(steps, n, parts)
     assert least >= 0.95
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.95])
+def test_pass_rates_by_document_hold_the_rate(rate):
+    held = [held for held, _ in clusters.coverage(clusters.Documents(20, 10, rate, 0.3), 80)]
+    assert not clusters.misses_coverage(held[-1], 80)
+    assert clusters.misses_coverage(held[0], 80)  # Wilson's interval over cases
+
+
+def test_documents_that_change_while_the_mean_does_not_are_no_change():
+    by_document, by_case = clusters.false_calls(clusters.Documents(20, 5, 0.7, 0.4), 1.0, 40)
+    assert not clusters.misses_calls(by_document, 40)
+    assert by_case > by_document
 
 
 def test_of_zeros_and_ones_the_exact_coverages_are_those_of_the_literature():

@@ -2,6 +2,8 @@
 
 # ruff: noqa: S311  seeded draws, not secrets
 
+# ruff: noqa: S311  seeded draws, not secrets
+
 import math
 import random
 from dataclasses import replace
@@ -14,7 +16,7 @@ from scipy.stats import binom, norm, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar as of_statsmodels
 from statsmodels.stats.proportion import proportion_confint
 
-from evalmark.stats.inference.differences import difference, paired_interval
+from evalmark.stats.inference.differences import Clusters, clustered_difference, difference, paired_interval
 from evalmark.stats.inference.dirichlet import dirichlet_interval
 from evalmark.stats.inference.means import clustered_error
 from evalmark.stats.inference.multiple_tests import holm
@@ -411,3 +413,27 @@ def test_the_p_of_ten_thousand_continuous_differences_is_close_to_that_of_the_no
     for d in found:
         z = d.value / d.spread * math.sqrt(d.n)
         assert d.p == pytest.approx(2 * norm.sf(abs(z)), rel=0.02)
+
+
+@pytest.mark.parametrize("scores", [(0.0, 1.0), (0.1, 0.35, 0.9)], ids=["pass or fail", "graded"])
+def test_copies_of_every_case_change_neither_interval_nor_test(scores):
+    draw = random.Random(5)
+    sides = [{("d", str(n)): draw.choice(scores) for n in range(40)} for _ in range(2)]
+    copied = [{("d", f"{case[1]} {copy}"): v for case, v in side.items() for copy in range(3)} for side in sides]
+    numbers = {case: int(case[1].split()[0]) for case in copied[0]}
+    alone = difference(("a", "b"), *sides)
+    found = clustered_difference(("a", "b"), tuple(copied), Clusters(numbers=numbers))
+    assert (found.n, found.clusters, found.p, found.test) == (120, 40, alone.p, alone.test)
+    assert found.interval.ends == pytest.approx(alone.interval.ends, abs=1e-9)
+    assert found.interval.method == f"{alone.interval.method}, clustered by case"
+    assert (found.smallest is None) == (alone.smallest is None)
+
+
+def test_clusters_of_unequal_size_count_by_their_size():
+    first = {("d", str(n)): 1.0 for n in range(60)}
+    second = {("d", str(n)): float(n >= 40) for n in range(60)}
+    clusters = Clusters(numbers={("d", str(n)): 0 if n < 40 else n for n in range(60)}, unit="document")
+    found = clustered_difference(("a", "b"), (first, second), clusters)
+    assert (found.value, found.clusters, found.outcome) == (pytest.approx(2 / 3), 21, "cannot tell")
+    assert found.interval.method == "Dirichlet bound, clustered by document"
+    assert difference(("a", "b"), first, second).outcome == "better"

@@ -29,6 +29,7 @@ from evalmark.stats.calibration.model_families import relatives
 from evalmark.stats.calibration.threshold_calibration import select_metrics
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.means import FEW
+from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.storage.store.store import Store
 
 PEOPLE, RULES = "labels", "rules"
@@ -74,7 +75,11 @@ def audit(wanted: AuditRequest, store: Store, graded: Collection[str] = ()) -> t
     run = wanted.run
     truths = truths_of(wanted, store)
     metrics = audited_metrics(wanted, but=graded)
-    found = (audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
+    named = ClusterFinder(run).name
+    found = (
+        audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level, cluster_of=named)
+        for one in metrics
+    )
     models = models_under_test(run)
     return tuple(replace(one, relatives=relatives(one.metric.judge, models)) for one in found)
 
@@ -104,7 +109,7 @@ def audit_graded(wanted: AuditRequest, store: Store) -> tuple[GradedAudit, ...]:
                 source="scores of people" if scores else "thumbs of people",
                 is_drawn=len(drawn) >= FEW,
             )
-            found.append(audit_scores(run.results, metric, truth, wanted.level))
+            found.append(audit_scores(run.results, metric, truth, wanted.level, cluster_of=ClusterFinder(run).name))
     return tuple(found)
 
 

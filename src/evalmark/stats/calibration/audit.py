@@ -2,13 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
 
 from evalmark.core.values.run import Metric
-from evalmark.core.values.score import Result, Score
+from evalmark.core.values.score import Result, Score, Trial
 from evalmark.scoring.binding.scores import meets_threshold
 from evalmark.scoring.binding.text import text_of
 from evalmark.stats.agreement.bias import length_slope, position_share
@@ -17,6 +17,7 @@ from evalmark.stats.agreement.raters import ac1_with_interval
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Share, no_interval
 from evalmark.stats.inference.means import mean_interval, share
+from evalmark.stats.summary.clusters import case_name
 
 from .audit_results import Confusion, GroundTruth, HumanAgreement, JudgeAudit, JudgeBiases, VerdictAgreement
 from .judge_rates import JudgeVerdict, pass_rates, weighted_agreement
@@ -49,12 +50,14 @@ def audit_judge(
     *,
     threshold: float | None = None,
     level: float = LEVEL,
+    cluster_of: Callable[[Trial], str] = case_name,
 ) -> JudgeAudit:
     """Measure how far the verdicts of a metric agree with the ground truth.
 
-    `threshold` replaces the metric's own threshold, for example if the metric has none.
+    `threshold` replaces the metric's own threshold, for example if the metric has none. `cluster_of` names what
+    outputs depend on each other by; each case is independent by default.
     """
-    rows = [row for result in results if (row := _row(result, metric, threshold)) is not None]
+    rows = [row for result in results if (row := _row(result, metric, threshold, cluster_of(result.trial))) is not None]
     truths, drawn = drawn_truths(truths, metric.name, _judged(rows))
     known = [row for row in rows if row.key in truths.verdicts]
     both = [row for row in known if row.passed is not None]
@@ -133,14 +136,14 @@ def has_verdicts(results: Iterable[Result], metric: str) -> bool:
     return any(score.name == metric and score.passed is not None for r in results for score in r.scores)
 
 
-def _row(result: Result, metric: Metric, threshold: float | None) -> _JudgedOutput | None:
+def _row(result: Result, metric: Metric, threshold: float | None, cluster: str) -> _JudgedOutput | None:
     score = next((score for score in result.scores if score.name == metric.name), None)
     if score is None or score.status == "skipped" or result.output.error is not None:
         return None
     trial = result.trial
     return _JudgedOutput(
         key=trial.id,
-        case=f"{trial.dataset}/{trial.case.id}",
+        case=cluster,
         target=trial.target,
         passed=verdict_of(score, threshold),
         value=number_of(score),

@@ -2,11 +2,11 @@
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalmark.core.values.run import Metric
-from evalmark.core.values.score import Result
+from evalmark.core.values.score import Result, Trial
 from evalmark.stats.agreement.corrected_rates import CorrectedRate, prediction_powered
 from evalmark.stats.agreement.kappa_alpha import kappa_with_interval
 from evalmark.stats.agreement.stratified_rates import stratified_rate
@@ -14,6 +14,7 @@ from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Interval, no_interval
 from evalmark.stats.inference.means import FEW, mean, mean_interval
 from evalmark.stats.inference.shift import distribution_shift, score_distribution
+from evalmark.stats.summary.clusters import case_name
 
 from .audit import number_of
 from .audit_results import UNLIKELY
@@ -86,12 +87,20 @@ class _Scored:
 
 
 @check_arguments
-def audit_scores(results: Iterable[Result], metric: Metric, truth: GradedTruth, level: float = LEVEL) -> GradedAudit:
+def audit_scores(
+    results: Iterable[Result],
+    metric: Metric,
+    truth: GradedTruth,
+    level: float = LEVEL,
+    *,
+    cluster_of: Callable[[Trial], str] = case_name,
+) -> GradedAudit:
     """Measure how far the scores of a metric, from 0 to 1, agree with those of people, and correct its mean.
 
-    Lower is better for some metrics; their values are compared as they are.
+    Lower is better for some metrics; their values are compared as they are. `cluster_of` names what outputs depend on
+    each other by; each case is independent by default.
     """
-    rows = [row for result in results if (row := _row(result, metric)) is not None]
+    rows = [row for result in results if (row := _row(result, metric, cluster_of(result.trial))) is not None]
     both = [row for row in rows if row.key in truth.scores]
     judged, known = [row.value for row in both], [truth.scores[row.key] for row in both]
     cases = _clusters(both)
@@ -113,12 +122,12 @@ def audit_scores(results: Iterable[Result], metric: Metric, truth: GradedTruth, 
     )
 
 
-def _row(result: Result, metric: Metric) -> _Scored | None:
+def _row(result: Result, metric: Metric, cluster: str) -> _Scored | None:
     value = next((number_of(score) for score in result.scores if score.name == metric.name), None)
     if value is None or result.output.error is not None or not 0 <= value <= 1:
         return None
     trial = result.trial
-    return _Scored(key=trial.id, case=f"{trial.dataset}/{trial.case.id}", target=trial.target, value=value)
+    return _Scored(key=trial.id, case=cluster, target=trial.target, value=value)
 
 
 @check_arguments

@@ -7,6 +7,11 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Trial
 
 
+def case_name(trial: Trial) -> str:
+    """Return the name of a trial's case, for figures where each case is independent."""
+    return f"{trial.dataset}/{trial.case.id}"
+
+
 class ClusterFinder:
     """Finds the cluster of a trial: its document, say, its conversation, or its case with all equal rows and repeats.
 
@@ -16,6 +21,7 @@ class ClusterFinder:
 
     def __init__(self, *runs: Run) -> None:
         self._fields = {info.name: info.cluster for run in runs for info in run.datasets if info.cluster}
+        self._numbers: dict[int, int] = {}
 
     def find(self, trial: Trial) -> int:
         """Return the number of the cluster; cases without the field are clusters of their own."""
@@ -30,6 +36,10 @@ class ClusterFinder:
         ):  # a test, say, of which only the name is known
             return hash((trial.dataset, case.id)) & HASH_MASK
         return content_hash(case)
+
+    def name(self, trial: Trial) -> str:
+        """Return a name of the cluster: its number in the order of the trials, the same in every process."""
+        return str(self._numbers.setdefault(self.find(trial), len(self._numbers)))
 
     def unit(self, groups: Iterable[tuple[str, str]]) -> str:
         """Return what one cluster of the groups, each a dataset and a mode, is called."""
