@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperOption
 
 from evalmark.cli.terminal.command_line import complete_words
 from evalmark.cli.terminal.exit_codes import INCONCLUSIVE, INTERRUPTED, USAGE
@@ -85,7 +86,8 @@ def _new_app() -> typer.Typer:
         context_settings={
             "help_option_names": ["-h", "--help"],
             "max_content_width": 100,
-            "default_map": {"help": False},  # typer loads pydantic for a flag without a value
+            # the flag of typer's own, which it would load pydantic to convert
+            "default_map": {"help": False, **{verb: {"help": False} for verb in VERBS}},
         },
     )
     app.callback(help=PURPOSE, epilog=exit_codes(RUN_EXIT_CODES))(_root)
@@ -115,7 +117,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         _check_working_directory()
         command = typer.main.get_command(program(verb) if verb else overview())
-        with_variables(_refuse_user_exits(command))(args=arguments, prog_name="evalmark", obj=arguments)
+        _convert_given_values(with_variables(_refuse_user_exits(command)))(
+            args=arguments, prog_name="evalmark", obj=arguments
+        )
     except RunAbortedError as error:
         if not print_by_supervisor(str(error)):
             print_error(f"{error}\n")
@@ -141,6 +145,37 @@ def _refuse_user_exits(command: Any) -> Any:
     for name, verb in getattr(command, "commands", {}).items():
         if name in WATCHED:
             verb.callback = _without_exits(verb.callback)
+    return command
+
+
+class _Option(TyperOption):
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        if not _is_ready(self, ctx, value):
+            return super().process_value(ctx, value)
+        return self.callback(ctx, self, value) if self.callback else value
+
+
+class _Argument(TyperArgument):
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        if not _is_ready(self, ctx, value):
+            return super().process_value(ctx, value)
+        return self.callback(ctx, self, value) if self.callback else value
+
+
+def _is_ready(parameter: TyperOption | TyperArgument, ctx: Any, value: Any) -> bool:
+    """Return whether a value needs no conversion: a text, or a default. Typer loads pydantic to convert even None."""
+    if parameter.required and parameter.value_is_missing(value):
+        return False
+    is_text = isinstance(value, str) and parameter.type_descriptor.annotation is str
+    return is_text or ctx.get_parameter_source(parameter.name).name == "DEFAULT"
+
+
+def _convert_given_values(command: Any) -> Any:
+    """Convert only the parameters that need it."""
+    kinds: dict[type, type] = {TyperOption: _Option, TyperArgument: _Argument}
+    for verb in (command, *getattr(command, "commands", {}).values()):
+        for parameter in verb.params:
+            parameter.__class__ = kinds.get(type(parameter), type(parameter))
     return command
 
 

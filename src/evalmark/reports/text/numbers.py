@@ -1,14 +1,17 @@
 """Format numbers, shares, intervals and durations for people."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evalmark.core import text as core_text
 from evalmark.core.text import count, one_line
 from evalmark.core.values.score import Direction
-from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
+
+if TYPE_CHECKING:
+    from evalmark.stats.inference.differences import Difference
 
 DASH = "\u2013"
 GAP = DASH
@@ -92,7 +95,7 @@ def missing_interval_reason(interval: Interval) -> str:
     return interval.method.removeprefix("none: ")
 
 
-def more_cases(found: Difference) -> str:
+def more_cases(found: "Difference") -> str:
     """Format how many more cases would decide, as "178 (1 to 4,380)"; empty if it is decided or cannot be known."""
     if found.needed is None or found.needed_range is None:
         return ""

@@ -1,7 +1,8 @@
 """The interval of a mean of bounded values that accounts for values the sample does not show."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import NormalDist
 from typing import Any
 
 from evalmark.core.lazy import need
@@ -16,6 +17,8 @@ _DISTINCT = 1_000
 _STEP = 0.1
 _REACH = 16
 _NOTHING = 1e-17
+_TINY = 1e-290
+"""Values up to this are taken as the worst, because products of them vanish."""
 
 
 @check_arguments
@@ -138,16 +141,16 @@ def _quantile(values: Any, sizes: Any, unseen: Mapping[float, float], tail: floa
     values = numpy.append(values, list(unseen))
     sizes, counts = numpy.append(sizes, numpy.ones(len(unseen))), numpy.append(counts, list(unseen.values()))
     highest = float(values.max())
-    if highest <= 0:
+    if highest <= _TINY:
         return 0.0
-    special, root = need("scipy.special"), need("scipy.optimize").brentq
-    wanted = float(special.ndtri(tail))
+    normal = NormalDist()
+    wanted = normal.inv_cdf(tail)
 
     def beyond(at: float) -> float:
         """Return the deviation from `tail` on the scale of normal deviates, where it is nearly linear."""
         if at <= 0 or at >= highest:
             return -math.inf if at <= 0 else math.inf
-        return float(special.ndtri(min(1 - 1e-16, max(1e-300, _chance_below(at, values, sizes, counts))))) - wanted
+        return normal.inv_cdf(min(1 - 1e-16, max(1e-300, _chance_below(at, values, sizes, counts)))) - wanted
 
     lower, upper = 0.0, highest
     weights = sizes * counts
@@ -156,11 +159,32 @@ def _quantile(values: Any, sizes: Any, unseen: Mapping[float, float], tail: floa
         lower, upper = (lower, middle) if beyond(middle) > 0 else (middle, upper)
     inset = 1e-13 * highest
     lower, upper = max(lower, inset), min(upper, highest - inset)
-    if beyond(lower) >= 0:
-        return lower
-    if beyond(upper) <= 0:
-        return upper
-    return float(root(beyond, lower, upper, xtol=1e-11, rtol=1e-11))
+    return _root(beyond, lower, upper)
+
+
+def _root(function: Callable[[float], float], lower: float, upper: float) -> float:
+    """Return where an increasing function is 0, or the end nearest to it (Illinois method).
+
+    `scipy.optimize` has such functions; loading it takes longer than all intervals of a small run.
+    """
+    below, above = function(lower), function(upper)
+    if below >= 0 or above <= 0:
+        return lower if below >= 0 else upper
+    side = 0
+    for _ in range(100):
+        middle = (lower * above - upper * below) / (above - below)
+        value = function(middle)
+        if value == 0 or upper - lower < 1e-11 * upper:
+            return middle
+        if value > 0:
+            upper, above = middle, value
+            below, side = (below / 2 if side == 1 else below), 1
+        else:
+            lower, below = middle, value
+            above, side = (above / 2 if side == -1 else above), -1
+        if abs(value) < 1e-13:
+            return middle
+    return (lower + upper) / 2
 
 
 def _chance_below(at: float, values: Any, sizes: Any, counts: Any) -> float:
