@@ -8,6 +8,8 @@ from .score import Direction, Mode, Result
 from .spending import Spending
 
 RunStatus = Literal["running", "complete", "interrupted", "stopped"]
+SCORES_MOVED = "have moved since its threshold was learned"
+"""In notes of runs whose scores come from another distribution than those of a calibration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,8 @@ def _marked(row: IntervalRow, places: Sequence[float], y: float) -> list[Markup]
     return parts
 
 
+PEOPLE = "people"
+"""The source of labels, as a part of sentences."""
 _HEADS = ("", "agree", "kappa", "95 % interval", "alpha", "95 % interval", "outputs")
 _CONFUSION = ("good, passed", "good, failed", "bad, passed", "bad, failed")
 _GAPS = (GAP,) * len(_CONFUSION)
@@ -106,9 +108,16 @@ def draw_agreement(
         picture=draw_intervals(drawn, title, description, axis_title="Cohen's kappa"),
         heads=(*_HEADS, *_CONFUSION) if separated else _HEADS,
         rows=tuple(row if separated else row[: len(_HEADS)] for _, row in compared),
-        notes=tuple(_notes(drawn, agreements)),
+        notes=(*_label_note(drawn, source), *_notes(drawn, agreements)),
         about=title,
     )
+
+
+def _label_note(drawn: Sequence[IntervalRow], source: str) -> tuple[str, ...]:
+    """Say that agreement with people is that on labelled outputs."""
+    if source != PEOPLE or all(one.is_second for one in drawn):
+        return ()
+    return ("This is the agreement on labelled outputs; evalmark audit tests whether they stand for all outputs.",)
 
 
 def _notes(drawn: Sequence[IntervalRow], agreements: Sequence[JudgeAgreement]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from evalmark.stats.calibration.labelled_scores import LabelledScores
 from evalmark.stats.summary.pareto import CostCollector, PriceLookup, TargetCost
 from evalmark.stats.summary.summary import Summary
 
-from .agreement_chart import draw_agreement
+from .agreement_chart import PEOPLE, draw_agreement
 from .histograms import draw_histogram, merge_metrics
 from .roc import draw_separation
 from .svg import Figure
@@ -103,7 +103,7 @@ def result_charts(
     kind_names = ("good", "bad") if against else ("liked", "disliked")
     return ResultCharts(
         kinds={one.metric.name: draw_separation(one, kind_names) for one in separated},
-        agreement=draw_agreement(separated, summary.agreements, against or "people"),
+        agreement=draw_agreement(separated, summary.agreements, against or PEOPLE),
         costs=tuple(by_target[target] for target in run.in_order(by_target)),
         outputs=scores.outputs,
         unused_labels=", ".join(unused_labels(replace(evidence, unlabelled=0))),

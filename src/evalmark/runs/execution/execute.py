@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
-from evalmark.core.values.run import DatasetInfo, Run, UntilDecided
+from evalmark.core.values.run import SCORES_MOVED, DatasetInfo, Run, UntilDecided
 from evalmark.runs.engine.work import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.session.run_store import RunStore
-from evalmark.stats.inference.shift import MOVED
 from evalmark.storage.merging.missing import MISSING_PREFIX
 from evalmark.storage.results.run_ids import new_run_id
 
@@ -190,7 +189,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         # The outputs stay; gate, thresholds and repeats are those of the present suite.
         taken = options.store.resume(earlier.id, retry_errors=options.retry_errors)
         dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
-        notes = tuple(note for note in taken.notes if not note.startswith(dropped) and MOVED not in note)
+        notes = tuple(note for note in taken.notes if not note.startswith(dropped) and SCORES_MOVED not in note)
         resumed = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
         return replace(resumed, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(earlier, plan))
     run = Run(

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalmark.core.text import one_line, percent
-from evalmark.core.values.run import Metric, Run
+from evalmark.core.values.run import SCORES_MOVED, Metric, Run
 from evalmark.stats.inference.argument_checks import check_arguments
-from evalmark.stats.inference.shift import MOVED, DistributionShift, distribution_shift
+from evalmark.stats.inference.shift import DistributionShift, distribution_shift
 
 from .lock_file import LockedThreshold
 from .threshold_calibration import score_value
@@ -40,7 +40,7 @@ def score_changes(run: Run, entries: Mapping[str, LockedThreshold], path: str) -
         found = None if earlier is None else distribution_shift(earlier, column.values, column.cases)
         if found is not None and found.p < level:
             where = f" on {one_line(target, 40)}" if len(targets) > 1 else ""
-            yield f"Warning: {path}: the scores of {name}{where} {MOVED} ({_described(found)}); {ADVICE}"
+            yield f"Warning: {path}: the scores of {name}{where} {SCORES_MOVED} ({_described(found)}); {ADVICE}"
 
 
 ADVICE = (

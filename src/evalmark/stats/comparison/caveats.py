@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evalmark.core.embedding_modes import model_and_mode
 from evalmark.core.text import count
-from evalmark.core.values.run import Run
-from evalmark.stats.inference.shift import MOVED
+from evalmark.core.values.run import SCORES_MOVED, Run
 
 from .change import Matching, TargetChange
 from .rule_caveats import gate_caveats, rule_caveats
@@ -53,7 +52,7 @@ def _moved_scores(run: Run, baseline: Run) -> Iterator[str]:
     """Repeat the notes of the runs on scores that have moved since a threshold was learned."""
     sides = ((run, "The run"), (baseline, "The baseline"))
     for one, called in sides[:1] if _is_one(run, baseline) else sides:
-        yield from (f"{called}: {note}" for note in one.notes if MOVED in note)
+        yield from (f"{called}: {note}" for note in one.notes if SCORES_MOVED in note)
 
 
 def _datasets(run: Run, baseline: Run) -> Iterator[str]:

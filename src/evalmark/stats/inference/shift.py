@@ -10,8 +10,6 @@ from statistics import NormalDist
 from .argument_checks import check_arguments
 from .means import FEW, clustered_error
 
-MOVED = "have moved since its threshold was learned"
-"""In notes of runs whose scores come from another distribution than those of a calibration."""
 POINTS = 20
 """The largest number of points of a distribution; as quantiles they are exact enough for both tests."""
 _DIGITS = 6
