@@ -110,7 +110,7 @@ class StoreView:
         return RunLine(
             run=run,
             verdicts=counted.verdicts,
-            passed=pass_share(counted),
+            passed=pass_share(counted, is_clustered=_is_clustered(run)),
             spending=self.spending(run),
             left_out=None
             if counted.counted is None
@@ -127,8 +127,13 @@ class StoreView:
             return ()
 
 
-def pass_share(counted: VerdictCounts) -> Share:
-    """Return the pass rate of counted trials, with the interval used in reports.
+def _is_clustered(run: Run) -> bool:
+    """Return whether cases depend on each other, so that counts of verdicts do not give the interval."""
+    return any(info.cluster for info in run.datasets) or any(metric.mode != "single" for metric in run.metrics)
+
+
+def pass_share(counted: VerdictCounts, *, is_clustered: bool = False) -> Share:
+    """Return the pass rate of counted trials, with the interval used in reports if the counts give it.
 
     >>> found = pass_share(VerdictCounts(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))
     >>> found.passed, found.n, round(found.interval.low, 3)
@@ -137,8 +142,8 @@ def pass_share(counted: VerdictCounts) -> Share:
     verdicts = counted.verdicts if counted.counted is None else counted.counted
     passed = verdicts.get("pass", 0)
     n = passed + verdicts.get("fail", 0)
-    if counted.counted is None:
-        why = no_interval("some of these trials may be left out of the headline")
+    if counted.counted is None or is_clustered:
+        why = no_interval("some of these trials may be left out of the headline, or cases depend on each other")
         return Share(passed=passed, n=n, value=passed / n if n else None, interval=why)
     if any(judged > 1 for _, judged in counted.by_case):
         flags = [int(turn < yes) for yes, judged in counted.by_case for turn in range(judged)]

@@ -46,4 +46,4 @@ class ClusterFinder:
         units = {
             self._fields.get(dataset) or ("conversation" if mode != "single" else "case") for dataset, mode in groups
         }
-        return units.pop() if len(units) == 1 else "cluster" if units else "case"
+        return " or ".join(sorted(units)) or "case"
