@@ -116,3 +116,16 @@ def test_a_resumed_run_says_it_once(evalmark, calibrated):
     evalmark("run", "s.yaml", "--resume", run.id)
     with open_store(STORE) as store:
         assert len(moved(store.run(run.id))) == 1
+
+
+def test_scores_of_one_document_count_together(evalmark, calibrated):
+    found = rows(3, 200)
+    for number, row in enumerate(found):  # one document is easy, all others are as before
+        row["metadata"] = {"document": "easy" if number % 4 == 0 else str(number)}
+        row["answer"] = "0.9" if number % 4 == 0 else row["answer"]
+    write("rows.jsonl", found)
+    evalmark("run", "s.yaml", "-q")
+    Path("s.yaml").write_text(Path("s.yaml").read_text() + "cluster: document\n")
+    evalmark("run", "s.yaml", "-q")
+    with open_store(STORE) as store:
+        assert [len(moved(store.run(name))) for name in ("last~1", "last")] == [1, 0]

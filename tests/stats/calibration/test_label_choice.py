@@ -131,3 +131,17 @@ def test_drawn_labels_take_the_place_of_chosen_ones_where_all_together_are_refus
 
 def test_with_every_output_labelled_nothing_is_assumed():
     assert learned(range(300)).is_random
+
+
+def test_outputs_on_one_document_count_once_for_a_threshold():
+    found = calibration_scores(
+        RESULTS,
+        [METRIC],
+        by_case=False,
+        run="r1",
+        embedder="",
+        cluster_name=lambda trial: str(trial.position % 20),
+    )
+    (one,) = learn_thresholds("run", "r1", FalsePassLimit(), evidence(range(300)), found).metrics
+    assert (one.learned.threshold, one.learned.bad_cases) == (None, 18)
+    assert one.scores.effective < 300

@@ -34,9 +34,11 @@ from evalmark.stats.calibration.threshold_calibration import (
     FalsePassLimit,
     Kind,
     calibration_scores,
+    input_name,
     learn_thresholds,
     select_metrics,
 )
+from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.storage.store.store import Store
 
 PROMISE = FalsePassLimit()
@@ -107,8 +109,14 @@ def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibratio
         return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, nothing)
     names, judges = (wanted.metrics, wanted.overrides.judges) if prepared.kind == "run" else ((), ())
     metrics = select_metrics(found.metrics, names, judges, f"run {found.id}")
+    named = ClusterFinder(found).name if any(info.cluster for info in found.datasets) else input_name
     known = calibration_scores(
-        found.results, metrics, by_case=prepared.kind != "run", run=found.id, embedder=found.embedder
+        found.results,
+        metrics,
+        by_case=prepared.kind != "run",
+        run=found.id,
+        embedder=found.embedder,
+        cluster_name=named,
     )
     return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, known)
 

@@ -8,6 +8,7 @@ from evalmark.core.text import one_line, percent
 from evalmark.core.values.run import SCORES_MOVED, Metric, Run
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.shift import DistributionShift, distribution_shift
+from evalmark.stats.summary.clusters import ClusterFinder
 
 from .lock_file import LockedThreshold
 from .threshold_calibration import score_value
@@ -21,7 +22,7 @@ class _TargetScores:
     """The scores of one metric on one target."""
 
     values: list[float] = field(default_factory=list)
-    cases: list[str] = field(default_factory=list)
+    clusters: list[str] = field(default_factory=list)
 
 
 @check_arguments
@@ -37,7 +38,7 @@ def score_changes(run: Run, entries: Mapping[str, LockedThreshold], path: str) -
     targets = {target for _, target in columns}
     for (name, target), column in columns.items():
         earlier = entries[name].scores
-        found = None if earlier is None else distribution_shift(earlier, column.values, column.cases)
+        found = None if earlier is None else distribution_shift(earlier, column.values, column.clusters)
         if found is not None and found.p < level:
             where = f" on {one_line(target, 40)}" if len(targets) > 1 else ""
             yield f"Warning: {path}: the scores of {name}{where} {SCORES_MOVED} ({_described(found)}); {ADVICE}"
@@ -55,6 +56,7 @@ def _described(found: DistributionShift) -> str:
 
 def _columns(run: Run, metrics: Mapping[str, Metric]) -> dict[tuple[str, str], _TargetScores]:
     columns: defaultdict[tuple[str, str], _TargetScores] = defaultdict(_TargetScores)
+    finder = ClusterFinder(run)
     for result in run.results:
         trial = result.trial
         for score in result.scores:
@@ -63,5 +65,5 @@ def _columns(run: Run, metrics: Mapping[str, Metric]) -> dict[tuple[str, str], _
             if value is not None:
                 column = columns[score.name, trial.target]
                 column.values.append(value)
-                column.cases.append(f"{trial.dataset}/{trial.case.id}")
+                column.clusters.append(finder.name(trial))
     return columns

@@ -1,14 +1,14 @@
 """Learns thresholds of metrics from scores and labels."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Metric
-from evalmark.core.values.score import Result, Score
+from evalmark.core.values.score import Result, Score, Trial
 from evalmark.scoring.binding.scores import fails_at_any_threshold
 from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold
 from evalmark.stats.inference.argument_checks import check_arguments
@@ -116,11 +116,25 @@ class CalibrationScores:
     embedder: str = ""
 
 
+def input_name(trial: Trial) -> str:
+    """Return the name of the input of a trial."""
+    return cluster_of(trial.case.input)
+
+
 @check_arguments
 def calibration_scores(
-    results: Iterable[Result], metrics: Sequence[Metric], *, by_case: bool, run: str, embedder: str
+    results: Iterable[Result],
+    metrics: Sequence[Metric],
+    *,
+    by_case: bool,
+    run: str,
+    embedder: str,
+    cluster_name: Callable[[Trial], str] = input_name,
 ) -> CalibrationScores:
-    """Collect the scores of metrics; the key of an output is its case id with `by_case`, otherwise its trial id."""
+    """Collect the scores of metrics; the key of an output is its case id with `by_case`, otherwise its trial id.
+
+    `cluster_name` names what outputs depend on each other by; outputs for one input do so by default.
+    """
     names = {metric.name for metric in metrics}
     scores: dict[tuple[str, str], Score] = {}
     examples: dict[str, tuple[bool, bool]] = {}
@@ -129,7 +143,7 @@ def calibration_scores(
         case = result.trial.case
         key = case.id if by_case else result.trial.id
         examples[key] = (bool(case.liked), bool(case.disliked))
-        clusters[key] = cluster_of(case.input)
+        clusters[key] = cluster_name(result.trial)
         scores |= {(key, score.name): score for score in result.scores if score.name in names}
     return CalibrationScores(
         run=run, metrics=tuple(metrics), scores=scores, examples=examples, clusters=clusters, embedder=embedder
@@ -166,7 +180,7 @@ def _calibrated(
         [value for _, value in judged],
         [one.liked for one, _ in judged],
         promise.max_false_pass,
-        clusters=[one.cluster for one, _ in judged],
+        clusters=[found.clusters[one.key] for one, _ in judged],
         level=promise.level,
         direction=metric.direction,
     )
