@@ -3,7 +3,7 @@
 Importing it does nothing and loads next to nothing: each name loads its module at first use.
 """
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
@@ -62,7 +62,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "Case": "evalmark.core.values.case",

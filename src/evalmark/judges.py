@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.scoring.judges.builtin import ClosedQA, Criteria, Factuality
@@ -26,7 +26,7 @@ __all__ = [
     "read_verdict",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "ClosedQA": "evalmark.scoring.judges.builtin",

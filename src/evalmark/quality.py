@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.runs.guardrails.assess import Assessment, assess_answer
@@ -24,7 +24,7 @@ __all__ = [
     "improve_answer_async",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "Assessment": "evalmark.runs.guardrails.assess",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.scoring.builtin.grounding import FLAGS
@@ -25,7 +25,7 @@ __all__ = [
     "evaluate_all",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "FLAGS": "evalmark.scoring.builtin.grounding",

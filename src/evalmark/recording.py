@@ -7,7 +7,7 @@ slow the app down noticeably and never raises.
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.tracing.recorder.langchain import callback_handler
@@ -27,7 +27,7 @@ __all__ = [
     "step",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "OpenSession": "evalmark.tracing.recorder.spans",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.interop.promptfoo.python_assertion import PythonAssertion
@@ -54,7 +54,7 @@ __all__ = [
     "ToolCalls",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "AnswerCorrectness": "evalmark.scoring.builtin.rag",

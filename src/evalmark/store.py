@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.storage.store.health import Health
@@ -17,7 +17,7 @@ __all__ = [
     "salvage",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "Health": "evalmark.storage.store.health",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.runs.tool_replay.replay import replayed
@@ -11,7 +11,7 @@ __all__ = [
     "replayed",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "replayed": "evalmark.runs.tool_replay.replay",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.core.lazy import deferred
+from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.harness.unit_tests.labeled import LabeledOutput, TestCase
@@ -23,7 +23,7 @@ __all__ = [
     "UnitTestSession",
 ]
 
-__getattr__ = deferred(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "CaseUnderTest": "evalmark.harness.unit_tests.session",

@@ -27,7 +27,7 @@ def need(module: str, extra: str = "") -> ModuleType:
         raise MissingExtraError(f"{module} is not installed. Run: pip install {package_name}") from missing
 
 
-def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Make a module's `__getattr__`, which imports a public name when it is first used.
 
     Args:

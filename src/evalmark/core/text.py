@@ -106,7 +106,7 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{100 * share:z.{digits}g} %"
 
 
-def percent_beside(share: float, limit: float) -> str:
+def percent_distinct_from(share: float, limit: float) -> str:
     """Format a share as a percentage with enough digits to differ visibly from `limit`.
 
     >>> percent_beside(0.8999, 0.9), percent_beside(0.9, 0.9)

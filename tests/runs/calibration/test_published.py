@@ -7,7 +7,7 @@ from evalmark.interop.promptpex.importer import read_promptpex
 from evalmark.prompts.specs.spec import read_spec
 from evalmark.reports.terminal.audit import audit_screen
 from evalmark.reports.terminal.console import TerminalStyle
-from evalmark.runs.calibration.audit import AuditRequest, audit, rules_truths
+from evalmark.runs.calibration.audit import AuditRequest, audit, truth_of_rules
 from evalmark.store import open_store
 
 
@@ -74,6 +74,6 @@ def test_a_prompt_that_would_not_be_read_is_refused(folder, prompt, tmp_path):
 
 def test_the_rules_are_those_beside_the_results(folder, prompt):
     run = read_promptpex(folder)
-    beside = rules_truths(run, read_spec(prompt, folder))
+    beside = truth_of_rules(run, read_spec(prompt, folder))
     assert len(beside.verdicts) == 336
     assert sum(beside.verdicts.values()) == 243

@@ -14,7 +14,7 @@ from evalmark.judges import ClosedQA
 from evalmark.reports.files.run_json import as_json
 from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.options import RunOptions
-from evalmark.runs.execution.sequential_stop import order_of
+from evalmark.runs.execution.sequential_stop import case_order
 from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
@@ -263,7 +263,7 @@ def test_a_conversation_has_its_own_order():
 
     wanted = plan(echo, scorers=(ScorerSpec(scorer=Remembers()),))
     with pytest.raises(ConfigError, match="a metric here scores whole conversations"):
-        order_of(wanted)
+        case_order(wanted)
 
 
 def test_no_cases_decide_nothing(store):

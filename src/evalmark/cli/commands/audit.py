@@ -104,7 +104,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             options = RunOptions(store=run_store, settings=settings)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, options)), terminal_style()))
             answered = run_judges(plan, settings, run_store, quiet=False)
-            print_text(canary_screen(audits.canaries(answered, metrics, request), terminal_style()))
+            print_text(canary_screen(audits.canary_reports(answered, metrics, request), terminal_style()))
     is_complete = all(one.is_told for one in results) and all(one.is_told for one in graded)
     if not is_complete and against == LABELS:
         print_error(f"Draw outputs to label: {label_command(request.run.id)}{store_flag(settings.store)}\n")

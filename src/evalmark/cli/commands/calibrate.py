@@ -14,7 +14,13 @@ from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.reports.files.calibration_html import calibration_as_html
 from evalmark.reports.terminal.calibration import calibration_screen
-from evalmark.runs.calibration.calibrate import CalibrateRequest, check_lock, learn_from, prepare, write_lock
+from evalmark.runs.calibration.calibrate import (
+    CalibrateRequest,
+    check_lock,
+    learn_calibration,
+    prepare_calibration,
+    write_lock,
+)
 from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.overrides import Overrides
@@ -103,11 +109,11 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     refuse_overwriting([about, suite, output], [html] if html else [])
     with open_store(settings.store) as run_store:
         with Progress(quiet=quiet) as progress:
-            prepared = prepare(request, settings, run_store, progress.loading)
+            prepared = prepare_calibration(request, settings, run_store, progress.loading)
         run = None
         if prepared.plan is not None and prepared.evidence.told:
             run = run_judges(prepared.plan, settings, run_store, quiet=quiet)
-        calibration = learn_from(prepared, run)
+        calibration = learn_calibration(prepared, run)
     if not quiet:
         print_text(calibration_screen(calibration, terminal_style()))
     if html is not None:

@@ -180,7 +180,7 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
     path, name = run_references.run_location(baseline, store)
     chosen = baselines.baseline_of(opened(path), name, newer)
     if chosen.run is None:
-        raise ConfigError(chosen.said or f"{baseline!r} is not a run to compare with; name one by its id.")
+        raise ConfigError(chosen.reason or f"{baseline!r} is not a run to compare with; name one by its id.")
     return newer, chosen.run
 
 

@@ -12,7 +12,7 @@ from evalmark.core.lazy import LazyModule, need
 from evalmark.inputs.datasets.case_filter import parse_filter
 from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.terminal import forecast
-from evalmark.runs.dry_run.estimate import MOST_RUNS, estimate
+from evalmark.runs.dry_run.estimate import MAX_SEARCHED_RUNS, estimate
 from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.planning.overrides import Overrides
@@ -96,7 +96,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
 def _sample_size(plan: "Plan", store: RunStore, effect: float, power: float | None) -> str:
     """Show how many cases detect a difference, judged by earlier runs of the suite."""
     name = (plan.name, PurePath(plan.suite).name)
-    same = (run for run in store.runs(MOST_RUNS) if (run.name, PurePath(run.suite).name) == name)
+    same = (run for run in store.runs(MAX_SEARCHED_RUNS) if (run.name, PurePath(run.suite).name) == name)
     sizes = sample_size.sample_size_plan(same, effect, power, repeat=plan.repeat)
     return sample_size_text.sample_size_screen(sizes, terminal_style())
 

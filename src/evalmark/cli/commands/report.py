@@ -145,8 +145,8 @@ def _comparison_options(run: "Run", reference: str | None, store: str, stores: E
         return ReportOptions()
     path, name = run_location(reference, store)
     chosen = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
-    if chosen.said:
-        print_error(f"{chosen.said}\n")
+    if chosen.reason:
+        print_error(f"{chosen.reason}\n")
     if chosen.run is None:
         return ReportOptions()
     if chosen.run.id == run.id:

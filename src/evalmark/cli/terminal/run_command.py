@@ -19,7 +19,7 @@ from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
 from evalmark.runs.execution.recorded_cases import recorded_cases
-from evalmark.runs.execution.shards import rows_asked, shard_faults
+from evalmark.runs.execution.shards import planned_row_counts, shard_faults
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.overrides import Overrides
@@ -231,8 +231,8 @@ def _baseline(plan: "Plan", run_store: "Store", show: RunDisplay) -> "Run | None
     reference = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
     run = Run(id="", name=plan.name, created="", suite=plan.suite)
     chosen = baseline_of(run_store, reference, run)
-    if chosen.said:
-        print_error(f"{chosen.said}\n")
+    if chosen.reason:
+        print_error(f"{chosen.reason}\n")
     return chosen.run
 
 
@@ -270,7 +270,7 @@ async def _run(
         def begun(run: "Run", checked: "PlanCheck") -> None:
             _report_to_supervisor(run, settings, show)
             print_error(taken_up)  # only now: a run that cannot be resumed is refused before
-            rows = rows_asked(plan, options, checked)
+            rows = planned_row_counts(plan, options, checked)
             known_rows = [count for count in rows if count is not None]
             total = sum(known_rows) * plan.repeat * len(plan.modes) if len(known_rows) == len(rows) else None
             progress.begin(plan.name, total)

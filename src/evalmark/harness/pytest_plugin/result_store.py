@@ -67,8 +67,8 @@ class RunKeeper:
             return None
         with open_store(self._location, read_only=self._baseline != LAST_GREEN) as store:
             chosen = baseline_of(store, self._baseline, Run(id="", name=NAME, created=""))
-        if chosen.said:
-            self._notify(chosen.said)
+        if chosen.reason:
+            self._notify(chosen.reason)
         return chosen.run
 
     @property

@@ -19,7 +19,7 @@ from .similar_names import similar_name_notes
 
 _MOST_LAYOUTS = 1_000
 _NOTHING: Mapping[str, Any] = {}
-_JUDGING = frozenset(("assert", "asserts", "assertions", "evaluators", "metrics", "scorers", "threshold"))
+_SCORING_FIELDS = frozenset(("assert", "asserts", "assertions", "evaluators", "metrics", "scorers", "threshold"))
 """Fields with which rows of other tools configure scoring."""
 
 
@@ -96,7 +96,7 @@ class CaseBuilder:
     def _explain_judging(self, layout: RowLayout) -> None:
         """Note that another tool's scoring fields have no effect."""
         for key in layout.rest:
-            if key.casefold() in _JUDGING:
+            if key.casefold() in _SCORING_FIELDS:
                 self._source.notes(
                     f"`{key}` is kept in the metadata and has no effect; name scorers and thresholds in the suite."
                 )

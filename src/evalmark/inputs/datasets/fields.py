@@ -32,7 +32,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 _WEAK = frozenset(("name",))
 """Names that count only if a row has no other name of the same field."""
-_ASKING = frozenset(("input", "answer", "history", "tool_calls"))
+_CASE_FIELDS = frozenset(("input", "answer", "history", "tool_calls"))
 """A row needs at least one of these to be a case."""
 _TYPED_AS_TEXT = frozenset(SYNONYMS) - {"metadata", "tool_calls"}
 
@@ -135,7 +135,7 @@ def with_answer_as_reference(layout: RowLayout) -> RowLayout:
 
 def can_be_case(names: Iterable[str], options: ReadOptions) -> bool:
     """Tell whether a row with these columns may be a case."""
-    return any(field_of(name, options) in _ASKING for name in names)
+    return any(field_of(name, options) in _CASE_FIELDS for name in names)
 
 
 def no_input_message(names: Sequence[str]) -> str:

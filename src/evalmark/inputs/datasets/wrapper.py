@@ -13,7 +13,7 @@ from .rows import DatasetFile
 LIST_KEYS = ("data", "cases")
 """The keys that may hold the rows."""
 
-_PROMISE = "example_outputs"
+_OPTION = "example_outputs"
 _SPELLED = {"true": True, "false": False}
 
 
@@ -78,10 +78,10 @@ def _note_other_keys(source: DatasetFile, config: Mapping[Any, Any]) -> None:
     Raises:
         DataError: a key is a misspelled `example_outputs`.
     """
-    for key in (str(key) for key in config if key != _PROMISE):
-        if get_close_matches(key.lower(), [_PROMISE], n=1, cutoff=0.7):
-            raise PlacedError(f"{source.name}:1", f"`config` has a key {key!r}; did you mean `{_PROMISE}`?")
-        source.notes(f"{source.name}: config.{key} is not read; the one key that `config` knows is {_PROMISE}.")
+    for key in (str(key) for key in config if key != _OPTION):
+        if get_close_matches(key.lower(), [_OPTION], n=1, cutoff=0.7):
+            raise PlacedError(f"{source.name}:1", f"`config` has a key {key!r}; did you mean `{_OPTION}`?")
+        source.notes(f"{source.name}: config.{key} is not read; the one key that `config` knows is {_OPTION}.")
 
 
 def check_row(source: DatasetFile, item: _Placed) -> Any:

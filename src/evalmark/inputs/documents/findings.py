@@ -26,11 +26,11 @@ class Findings:
         """Return the line of the value at a path, or of its nearest parent."""
         return int(self.document.place_of(at).rpartition(":")[2])
 
-    def find(self, at: DataPath, sentence: str) -> None:
+    def add_fault(self, at: DataPath, sentence: str) -> None:
         """Record a fault of the value at a path."""
-        self.find_in(self.line_of(at), f"{json_path(at)} {sentence}")
+        self.add_fault_in_line(self.line_of(at), f"{json_path(at)} {sentence}")
 
-    def find_in(self, line: int, sentence: str) -> None:
+    def add_fault_in_line(self, line: int, sentence: str) -> None:
         """Record a fault in a line."""
         self.faults.append((line, f"{self.document.path}:{line}: {sentence}"))
 
@@ -44,7 +44,7 @@ class Findings:
             return found
         if isinstance(found, (int, float)) and not isinstance(found, bool):
             return json_excerpt(found)  # a version or a name that happens to be a number
-        self.find(at, f"is {json_excerpt(found)}; it takes a text.")
+        self.add_fault(at, f"is {json_excerpt(found)}; it takes a text.")
         return None
 
     def mapping(self, at: DataPath, found: Any) -> Mapping[str, Any]:
@@ -52,7 +52,7 @@ class Findings:
         if isinstance(found, Mapping):
             return found
         if found is not None:
-            self.find(at, f"is {json_excerpt(found)}; it takes a mapping.")
+            self.add_fault(at, f"is {json_excerpt(found)}; it takes a mapping.")
         return {}
 
     def list(self, at: DataPath, found: Any) -> list[Any]:
@@ -60,10 +60,10 @@ class Findings:
         if isinstance(found, list):
             return found
         if found is not None:
-            self.find(at, f"is {json_excerpt(found)}; it takes a list.")
+            self.add_fault(at, f"is {json_excerpt(found)}; it takes a list.")
         return []
 
-    def refuse(self) -> None:
+    def raise_faults(self) -> None:
         """Raise all faults, in the order of their lines.
 
         Raises:

@@ -64,9 +64,9 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
         here = (*at, number)
         name = row.get("name") if isinstance(row, Mapping) else None
         if not isinstance(name, str) or not isinstance(row, Mapping):
-            findings.find(here, f"is {json_excerpt(row)}; an input in a list is a mapping with a `name`.")
+            findings.add_fault(here, f"is {json_excerpt(row)}; an input in a list is a mapping with a `name`.")
         elif name in found:
-            findings.find(here, f"names {name!r} a second time; the first one is in line {found[name].line}.")
+            findings.add_fault(here, f"names {name!r} a second time; the first one is in line {found[name].line}.")
         elif _is_name(name, here, findings):
             found[name] = _input(name, row, here, findings)
     return found
@@ -75,7 +75,7 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
 def _is_name(name: str, at: DataPath, findings: Findings) -> bool:
     if name.isidentifier() and not name.startswith("__"):
         return True
-    findings.find(at, f"declares {json_excerpt(name)}, which is not a variable name; use letters, digits and _.")
+    findings.add_fault(at, f"declares {json_excerpt(name)}, which is not a variable name; use letters, digits and _.")
     return False
 
 
@@ -87,7 +87,7 @@ def _input(name: str, row: Any, at: DataPath, findings: Findings) -> Input:
     default = row.get("default")
     required = row.get("required", row.get("is_required", default is None))
     if not isinstance(required, bool):
-        findings.find((*at, "required"), f"is {json_excerpt(required)}; it takes true or false.")
+        findings.add_fault((*at, "required"), f"is {json_excerpt(required)}; it takes true or false.")
     choices = row.get("enum", row.get("enumValues"))
     known = Input(
         name=name,
@@ -118,7 +118,7 @@ def _type(row: Mapping[str, Any], at: DataPath, findings: Findings) -> InputType
         return TYPES[value.lower()]
     known = ", ".join(dict.fromkeys(TYPES.values()))
     advice = did_you_mean(str(value).lower(), TYPES) or f"there are {known}."
-    findings.find((*at, key), f"is {json_excerpt(value)}, which is not a type; {advice}")
+    findings.add_fault((*at, key), f"is {json_excerpt(value)}, which is not a type; {advice}")
     return None
 
 
@@ -126,9 +126,9 @@ def _check_default(known: Input, at: DataPath, findings: Findings) -> None:
     if known.default is None:
         return
     if known.type in _TYPES_WITHOUT_DEFAULT:
-        findings.find((*at, "default"), f"is given, and an input of the type {known.type} takes none.")
+        findings.add_fault((*at, "default"), f"is given, and an input of the type {known.type} takes none.")
         return
     try:
         convert_value(PlainCopier().copy(known.default), known)
     except InputValueError as unfit:
-        findings.find((*at, "default"), f"{unfit}.")
+        findings.add_fault((*at, "default"), f"{unfit}.")

@@ -47,16 +47,16 @@ def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
         for name, value in findings.mapping(at, raw).items():
             _add(settings, name, value, at, findings)
         for where in secret_paths(raw, at):
-            findings.find(where, "would be recorded with every request; move it to an environment variable.")
+            findings.add_fault(where, "would be recorded with every request; move it to an environment variable.")
     return settings
 
 
 def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings: Findings) -> None:
     known = SETTING_NAMES.get(name, name)
     if known in RESERVED_SETTINGS:
-        findings.find((*at, name), "would replace a part of the request; remove it.")
+        findings.add_fault((*at, name), "would replace a part of the request; remove it.")
     elif known in settings:
-        findings.find((*at, name), f"sets `{known}` a second time; remove one.")
+        findings.add_fault((*at, name), f"sets `{known}` a second time; remove one.")
     elif value is not None:
         settings[known] = value
 
@@ -78,7 +78,7 @@ def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findi
 
 def _github_schema(raw: Any, schema: Any, settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
     if raw not in _FORMATS:
-        findings.find(("responseFormat",), f"is {json_excerpt(raw)}; it takes one of {', '.join(_FORMATS)}.")
+        findings.add_fault(("responseFormat",), f"is {json_excerpt(raw)}; it takes one of {', '.join(_FORMATS)}.")
     if raw == "json_object":
         settings.setdefault("response_format", {"type": "json_object"})
     if raw != "json_schema":
@@ -88,10 +88,12 @@ def _github_schema(raw: Any, schema: Any, settings: dict[str, Any], findings: Fi
         try:
             schema = parse_json(schema, "jsonSchema")
         except PlacedError as error:
-            findings.find(at, f"cannot be read: {error.message}")
+            findings.add_fault(at, f"cannot be read: {error.message}")
             return None
     inner = schema.get("schema") if isinstance(schema, Mapping) else None
     if isinstance(inner, Mapping):
         return inner
-    findings.find(at, f"is {json_excerpt(schema)}; it takes a mapping, or its JSON text, with `name` and `schema`.")
+    findings.add_fault(
+        at, f"is {json_excerpt(schema)}; it takes a mapping, or its JSON text, with `name` and `schema`."
+    )
     return None

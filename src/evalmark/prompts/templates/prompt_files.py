@@ -100,9 +100,9 @@ def _yaml_messages(text: str, findings: Findings) -> tuple[Message, ...]:
         at: DataPath = ("messages", number)
         role, content = (row.get(key) if isinstance(row, Mapping) else None for key in ("role", "content"))
         if not isinstance(role, str) or role.lower() not in _ROLES:
-            findings.find((*at, "role"), f"is {json_excerpt(role)}; it takes one of {', '.join(_ROLES[:3])}.")
+            findings.add_fault((*at, "role"), f"is {json_excerpt(role)}; it takes one of {', '.join(_ROLES[:3])}.")
         elif not isinstance(content, str) or not content.strip():
-            findings.find((*at, "content"), f"is {json_excerpt(content)}; it takes a text.")
+            findings.add_fault((*at, "content"), f"is {json_excerpt(content)}; it takes a text.")
         else:
             found.append(_yaml_message(normalize_role(role), content, findings.line_of((*at, "content")), lines))
     return tuple(found)
@@ -116,7 +116,7 @@ def _yaml_message(role: str, content: str, line: int, lines: list[str]) -> Messa
 
 def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Findings) -> Prompt:
     _check_messages(messages, findings)
-    findings.refuse()
+    findings.raise_faults()
     _check_keys(data, findings)
     inputs = inputs_of(data.get("inputs"), messages, findings)
     settings = settings_of(data, findings)
@@ -138,19 +138,21 @@ def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Fi
         rest=_rest(data, findings),
         notes=(*findings.document.notes, *findings.notes),
     )
-    findings.refuse()
+    findings.raise_faults()
     return prompt
 
 
 def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
     if not messages and not findings.faults:
-        findings.find_in(findings.line_of(()), "the file has no message; write the prompt below the front matter.")
+        findings.add_fault_in_line(
+            findings.line_of(()), "the file has no message; write the prompt below the front matter."
+        )
     for message in messages:
         try:
             template_of(message.text)
         except BrokenTemplateError as fault:
             line = message.line if message.on_one_line else message.line + fault.line - 1
-            findings.find_in(line, fault.sentence)
+            findings.add_fault_in_line(line, fault.sentence)
 
 
 def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
@@ -159,11 +161,11 @@ def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
         advice = f"; {similar}" if similar else "."
         findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept unchanged{advice}")
     if data.get("base") is not None:
-        findings.find(("base",), "names a base prompt, which is not read; copy its keys into this file.")
+        findings.add_fault(("base",), "names a base prompt, which is not read; copy its keys into this file.")
     raw = data.get("template")
     kind = _template_kind(raw)
     if kind is not None and kind != "jinja2":
-        findings.find(("template",), f"is {json_excerpt(kind)}; only jinja2 is supported.")
+        findings.add_fault(("template",), f"is {json_excerpt(kind)}; only jinja2 is supported.")
 
 
 def _template_kind(raw: Any) -> Any:
@@ -196,7 +198,7 @@ def _rest(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
     if isinstance(model := data.get("model"), Mapping):
         rest |= {"model": others} if (others := {k: v for k, v in model.items() if k not in MODEL_KEYS}) else {}
     for at in secret_paths(rest):
-        findings.find(at, "holds a secret; move it to an environment variable.")
+        findings.add_fault(at, "holds a secret; move it to an environment variable.")
     return rest
 
 

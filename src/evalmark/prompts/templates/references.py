@@ -84,12 +84,12 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
     try:
         return _variable(raw, env) if kind == "env" else file_under(findings.document.path.parent, raw)
     except PlacedError as error:
-        findings.find(at, f"names the file {json_excerpt(raw)}: {error.message}")
+        findings.add_fault(at, f"names the file {json_excerpt(raw)}: {error.message}")
     except DataError as error:
         if at[0] == "model":  # the command line usually names the model
             findings.note(findings.line_of(at), f"{json_path(at)} {error}")
         else:
-            findings.find(at, str(error))
+            findings.add_fault(at, str(error))
     return None
 
 

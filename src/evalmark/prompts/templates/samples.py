@@ -50,7 +50,9 @@ def _rows(
             if isinstance(row, Mapping):
                 yield here, row
             else:
-                findings.find(here, f"holds {json_excerpt(row)}; a sample is a mapping from inputs to their values.")
+                findings.add_fault(
+                    here, f"holds {json_excerpt(row)}; a sample is a mapping from inputs to their values."
+                )
 
 
 def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
@@ -58,12 +60,12 @@ def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findin
     if not isinstance(item, str):
         return _rows_in_data(item, names)
     if not item.lower().endswith((".json", ".yaml", ".yml")):
-        findings.find(at, f"is {json_excerpt(item)}; it takes a mapping, or the name of a JSON or YAML file.")
+        findings.add_fault(at, f"is {json_excerpt(item)}; it takes a mapping, or the name of a JSON or YAML file.")
         return []
     try:
         return _rows_in_data(file_under(findings.document.path.parent, item), names)
     except PlacedError as error:
-        findings.find(at, f"names the file {json_excerpt(item)}: {error.message}")
+        findings.add_fault(at, f"names the file {json_excerpt(item)}: {error.message}")
         return []
 
 
@@ -89,7 +91,7 @@ def _scenario(raw: Any, at: DataPath, inputs: tuple[Input, ...], findings: Findi
     parameters = findings.mapping((*at, "parameters"), row.get("parameters"))
     variable = {one.name for one in inputs}
     for name in [one for one in parameters if one not in variable]:
-        findings.find((*at, "parameters", name), "is not an input of the prompt; declare it under `inputs`.")
+        findings.add_fault((*at, "parameters", name), "is not an input of the prompt; declare it under `inputs`.")
     for name in [one for one in row if one not in _SCENARIO]:
         findings.note(line, f"a scenario does not know {name!r}; it knows {', '.join(_SCENARIO)}.")
     return Scenario(

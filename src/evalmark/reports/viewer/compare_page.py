@@ -184,7 +184,7 @@ def _baseline(view: StoreView, run: Run, query: ComparisonQuery, recent: Sequenc
         found_baseline = baseline_of(view, run, query.baseline)
         if found_baseline is None:
             return None, "Looking for the last green run."
-        return found_baseline.run, found_baseline.said or (
+        return found_baseline.run, found_baseline.reason or (
             "" if found_baseline.run else "No run was named to compare with."
         )
     if query.against:

@@ -32,7 +32,7 @@ from evalmark.stats.inference.means import FEW
 from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.storage.store.store import Store
 
-PEOPLE, RULES = "labels", "rules"
+LABELS, RULES = "labels", "rules"
 """What a judge can be held against, beside other metrics."""
 
 
@@ -43,7 +43,7 @@ class AuditRequest:
     run: Run
     metrics: tuple[str, ...] = ()
     """Empty: all metrics that a model judges, or else all that pass or fail."""
-    against: str = PEOPLE
+    against: str = LABELS
     """`labels`, `rules`, or the name of a metric of the run."""
     prompt: Path | None = None
     """The prompt whose rules are checked, where the run has no scores of them."""
@@ -73,7 +73,7 @@ def audit(wanted: AuditRequest, store: Store, graded: Collection[str] = ()) -> t
     if not 0 < wanted.level < 1:
         raise ConfigError(f"--level is {wanted.level:g}; it has to be between 0 and 1.")
     run = wanted.run
-    truths = truths_of(wanted, store)
+    truths = known_truth(wanted, store)
     metrics = audited_metrics(wanted, but=graded)
     named = ClusterFinder(run).name
     found = (
@@ -90,7 +90,7 @@ def audit_graded(wanted: AuditRequest, store: Store) -> tuple[GradedAudit, ...]:
     Only metrics with scores between 0 and 1 are compared, and nothing without labels.
     """
     run = wanted.run
-    if wanted.against != PEOPLE:
+    if wanted.against != LABELS:
         return ()
     metrics = [metric for metric in selected_metrics(wanted) if has_graded_scores(run.results, metric.name)]
     if not metrics:
@@ -158,14 +158,14 @@ def audited_metrics(wanted: AuditRequest, but: Collection[str] = ()) -> tuple[Me
     return tuple(fit)
 
 
-def truths_of(wanted: AuditRequest, store: Store) -> GroundTruth:
+def known_truth(wanted: AuditRequest, store: Store) -> GroundTruth:
     """Return the known truth about the outputs of a run.
 
     Raises:
         ConfigError: there is no such metric, or no prompt whose rules could be checked.
     """
     run = wanted.run
-    if wanted.against == PEOPLE:
+    if wanted.against == LABELS:
         evidence = evidence_of_run(store, run)
         return GroundTruth(
             verdicts={told.key: told.liked for told in evidence.told},
@@ -176,12 +176,12 @@ def truths_of(wanted: AuditRequest, store: Store) -> GroundTruth:
         )
     if wanted.against == RULES:
         if wanted.prompt is None:
-            return rules_truths(run)
+            return truth_of_rules(run)
         spec, remark = _spec(wanted.prompt, run)
-        return rules_truths(run, spec, remark)
+        return truth_of_rules(run, spec, remark)
     names = [metric.name for metric in run.metrics]
     if wanted.against not in names:
-        close = get_close_matches(wanted.against, [*names, PEOPLE, RULES], n=1)
+        close = get_close_matches(wanted.against, [*names, LABELS, RULES], n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"it takes labels, rules, or one of {', '.join(names)}."
         raise ConfigError(f"--against {wanted.against}: run {run.id} has no such metric; {advice}")
     found = {
@@ -193,7 +193,7 @@ def truths_of(wanted: AuditRequest, store: Store) -> GroundTruth:
     return GroundTruth(verdicts=found, source=wanted.against, is_whole=True)
 
 
-def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> GroundTruth:
+def truth_of_rules(run: Run, spec: PromptSpec | None = None, remark: str = "") -> GroundTruth:
     """Return which outputs keep to all machine-checked rules: by the scores of the run, or by the rules of a prompt.
 
     An output of which a check can tell nothing, and that breaks no rule, is left out. `remark` is said of the file of rules.
@@ -288,7 +288,7 @@ def plan_canaries(
     return found, tuple(one.bound(None).metric for one in kept.values())
 
 
-def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, CanaryReport]:
+def canary_reports(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, CanaryReport]:
     """Return what canaries show of each judge, by the name of its metric."""
     return {
         metric.name: canary_report(

@@ -41,7 +41,7 @@ from evalmark.stats.calibration.threshold_calibration import (
 from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.storage.store.store import Store
 
-PROMISE = FalsePassLimit()
+DEFAULT_LIMIT = FalsePassLimit()
 _FILE = re.compile(r"[/\\]|\.(json|jsonl|ndjson|csv|tsv|ya?ml|parquet)(\.gz)?$", re.IGNORECASE)
 
 
@@ -55,7 +55,7 @@ class CalibrateRequest:
     """Empty: all metrics of the suite, or of the run."""
     suite: Path | None = None
     """Whose metrics are meant, with their settings; None: scorers as a command line names them."""
-    promise: FalsePassLimit = PROMISE
+    promise: FalsePassLimit = DEFAULT_LIMIT
     overrides: Overrides = NO_OVERRIDES
 
 
@@ -77,7 +77,7 @@ class CalibrationInput:
         return f"{self.kind} {self.name}"
 
 
-def prepare(
+def prepare_calibration(
     wanted: CalibrateRequest, settings: Settings, store: Store, load: Loader = load_embedder
 ) -> CalibrationInput:
     """Find the labels of a project, a run or a file, and plan what has to be scored.
@@ -96,7 +96,7 @@ def prepare(
     return _of_run(wanted, store)
 
 
-def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibration:
+def learn_calibration(prepared: CalibrationInput, run: Run | None = None) -> Calibration:
     """Learn the threshold of each metric; `run` is the run of the plan, where there was one.
 
     Raises:

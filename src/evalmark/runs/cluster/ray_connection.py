@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 LOCAL_RAY = "ray"
 RUNNING_RAY = "ray:auto"
-_QUIET = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-_UNCOUNTED = {"RAY_USAGE_STATS_ENABLED": "0"}
-_ALONE = {
-    **_UNCOUNTED,
+_INIT_OPTIONS = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+_NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0"}
+_PRIVATE_RAY_VARIABLES = {
+    **_NO_USAGE_STATS,
     # On Linux as elsewhere: without it Ray listens on every address of the machine, also for a Ray of one machine.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
 }
-_FORKED = "Starting Ray client server failed"
+_FORK_FAILURE = "Starting Ray client server failed"
 """The head forks a process for each client, which gRPC does not always survive (Ray 2.60, gRPC 1.85)."""
-_BY_CHANCE = (
+_RETRY_ADVICE = (
     "Try again. If the error stays, read that log on the head, and start the head with GRPC_ENABLE_FORK_SUPPORT=0."
 )
-_CHECK = "Check the address, and RAY_AUTH_TOKEN if the cluster requires a token."
+_ADDRESS_ADVICE = "Check the address, and RAY_AUTH_TOKEN if the cluster requires a token."
 _MEMORY = 100_000_000
 """Bytes of Ray's object store, about its minimum: workers and coordinator exchange messages, and few objects."""
 
@@ -98,7 +98,11 @@ def connect(
         MissingExtraError: Ray is not installed.
         ConfigError: the cluster cannot be reached, or requires no token and `is_trusted` is False.
     """
-    own = {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)} if cluster.address is None else _UNCOUNTED
+    own = (
+        {**_PRIVATE_RAY_VARIABLES, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        if cluster.address is None
+        else _NO_USAGE_STATS
+    )
     with _environment(environ, own):  # Ray and its processes read it at import
         ray = need("ray", "ray")
         logging.getLogger("ray").setLevel(logging.ERROR)
@@ -121,7 +125,7 @@ def _reload_ray_config() -> None:
 
 
 def _init_ray(ray: "ModuleType", cluster: ClusterAddress) -> None:
-    options: dict[str, Any] = dict(_QUIET)
+    options: dict[str, Any] = dict(_INIT_OPTIONS)
     if cluster.address is None:
         options |= {"address": "local", "object_store_memory": _MEMORY}
     else:
@@ -131,7 +135,7 @@ def _init_ray(ray: "ModuleType", cluster: ClusterAddress) -> None:
     except Exception as error:  # foreign code: the error type depends on the version of Ray and on the fault
         reason = error_line(error).rstrip(".")
         raise ConfigError(
-            f"--on: Ray cannot be used: {reason}. {_BY_CHANCE if _FORKED in reason else _CHECK}"
+            f"--on: Ray cannot be used: {reason}. {_RETRY_ADVICE if _FORK_FAILURE in reason else _ADDRESS_ADVICE}"
         ) from error
 
 

@@ -22,7 +22,7 @@ from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForeca
 from evalmark.runs.engine.pipeline import run_trials
 from evalmark.runs.engine.work import Limits, Work
 from evalmark.runs.execution.options import RunOptions
-from evalmark.runs.execution.shards import shard_deal
+from evalmark.runs.execution.shards import shard_assignment
 from evalmark.runs.execution.trial_source import TrialSource
 from evalmark.runs.planning.check import check, raise_faults
 from evalmark.runs.planning.models import ConfiguredModel
@@ -30,13 +30,13 @@ from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_o
 from evalmark.runs.session.run_session import RunSession
 from evalmark.runs.targets.given_target import GivenTarget
 
-LETTERS_A_TOKEN = 4
+CHARS_PER_TOKEN = 4
 """Characters per token of English text; other languages and code have fewer."""
-USUAL_REPLY = 150
+DEFAULT_OUTPUT_TOKENS = 150
 """Tokens of a reply without any cached reply to go by."""
-MOST_RUNS, MOST_ASKED = 100, 5
+MAX_SEARCHED_RUNS, MAX_READ_RUNS = 100, 5
 """Number of the newest runs that are searched for known outputs, and of the matching ones that are read."""
-UNKNOWN_ANSWER = 400
+PLACEHOLDER_CHARS = 400
 """Characters of the placeholder for an unknown output."""
 
 KnownOutputs = Mapping[tuple[str, str, int], Output]
@@ -75,7 +75,7 @@ class _ModelTally:
 
     def forecast(self, prices: Prices) -> ModelForecast:
         sent = len(self.read)
-        usual_reply = fmean(self.recorded) if self.recorded else USUAL_REPLY
+        usual_reply = fmean(self.recorded) if self.recorded else DEFAULT_OUTPUT_TOKENS
         output_tokens = sum(usual_reply if limit is None else min(usual_reply, limit) for limit in self.limits)
         each = prices.estimate(self.model, round(fmean(self.read)), round(output_tokens / sent)) if sent else None
         return ModelForecast(
@@ -145,7 +145,7 @@ class _Estimator:
     def __init__(self, plan: Plan, options: RunOptions) -> None:
         self.plan, self.options = plan, options
         self.session = RunSession(options.settings, lambda: options.store, models=plan.models)
-        self.deal = shard_deal(plan, options.shard)
+        self.assignment = shard_assignment(plan, options.shard)
         self.call_log = options.store.call_log()
         self.earlier = self._earlier_runs()
         self.tallies: dict[str, _ModelTally] = {}
@@ -163,7 +163,7 @@ class _Estimator:
         judges = {id(spec): self._counting(spec.judge, _questions(spec)) for spec in specs if spec.judge is not None}
         bound = [spec.bound(None, lambda _, spec=spec: judges[id(spec)]) for spec in specs if id(spec) in judges]  # type: ignore[misc]
         part = replace(self.plan, sources=(source,), scorers=tuple(specs))
-        trials = TrialSource(plan=part, options=self.options, notes=self.notes, deal=self.deal)
+        trials = TrialSource(plan=part, options=self.options, notes=self.notes, assignment=self.assignment)
         sink = _Counter()
         work = Work(
             trials=trials.trials(),
@@ -232,7 +232,9 @@ class _Estimator:
         if plan.is_answered or plan.asks_models or plan.kept is not None or not plan.chat_models:
             return []
         same = (plan.suite, plan.target_name)
-        return [run for run in self.options.store.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
+        return [run for run in self.options.store.runs(MAX_SEARCHED_RUNS) if (run.suite, run.target) == same][
+            :MAX_READ_RUNS
+        ]
 
     def _known(self, dataset: str, mode: Mode) -> KnownOutputs:
         """The outputs of these runs, the newest for each case; runs may lack cases."""
@@ -267,7 +269,7 @@ class _EstimatedTarget:
 
     def _unknown(self) -> Output:
         """Return a placeholder; it differs between targets, since a judge scores the output of each."""
-        return Output(value=self.name.ljust(UNKNOWN_ANSWER, "x"))
+        return Output(value=self.name.ljust(PLACEHOLDER_CHARS, "x"))
 
 
 def _questions(spec: ScorerSpec) -> int:
@@ -291,7 +293,7 @@ def tokens_of(request: Request) -> int:
         len(turn.content if isinstance(turn.content, str) else canonical(turn.content)) for turn in request.messages
     )
     schema_chars = 0 if request.schema is None else len(canonical(request.schema))
-    return (content_chars + schema_chars) // LETTERS_A_TOKEN
+    return (content_chars + schema_chars) // CHARS_PER_TOKEN
 
 
 class _Counter:

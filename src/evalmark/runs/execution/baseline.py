@@ -27,7 +27,7 @@ class Baseline:
     """The run to compare with, or why there is none."""
 
     run: Run | None = None
-    said: str = ""
+    reason: str = ""
     """Why there is none, in one sentence; empty if no baseline was named."""
 
 
@@ -56,7 +56,7 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
         return Baseline(run=found)
     where = " and that was made from a commit that leads to this one" if is_known else ""
     return Baseline(
-        said=f"There is no earlier complete run of {of.name or of.suite!r} whose gate passed{where}, so there is nothing to compare with."
+        reason=f"There is no earlier complete run of {of.name or of.suite!r} whose gate passed{where}, so there is nothing to compare with."
     )
 
 

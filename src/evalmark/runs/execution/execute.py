@@ -24,7 +24,7 @@ from evalmark.storage.results.run_ids import new_run_id
 from .engines import open_engine
 from .options import RunOptions
 from .revision import revision_in_background
-from .shards import rows_asked, shard_deal, shard_faults
+from .shards import planned_row_counts, shard_assignment, shard_faults
 from .threshold_notes import score_notes, with_label_notes
 from .trial_source import TrialSource
 
@@ -75,7 +75,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
             else options.store.recorded(run.id, retry_errors=options.retry_errors),
             options=options,
             notes=notes,
-            deal=shard_deal(plan, options.shard),
+            assignment=shard_assignment(plan, options.shard),
         )
         work = session.work(prepared, source.trials(), options.store.sink(run.id), options.on_verdicts)
         outcome: EngineOutcome | None = None
@@ -127,7 +127,7 @@ def _filter_notes(source: TrialSource) -> tuple[str, ...]:
     if source.options.only is None:
         return ()
     if not source.rows.total():
-        return (UNMATCHED,) if source.deal is None else ()  # another shard may have some
+        return (UNMATCHED,) if source.assignment is None else ()  # another shard may have some
     return (GAPS,) if "conversation" in source.plan.modes and source.plan.kept is None else ()
 
 
@@ -218,7 +218,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
 
 def _order(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
     """Return the random order of a run that stops early; None for all other runs."""
-    return sequential_stop.order_of(plan, kept) if plan.until_decided else None
+    return sequential_stop.case_order(plan, kept) if plan.until_decided else None
 
 
 def _is_part(plan: Plan, options: RunOptions) -> bool:
@@ -228,7 +228,7 @@ def _is_part(plan: Plan, options: RunOptions) -> bool:
 
 def _with_rows(plan: Plan, options: RunOptions, checked: PlanCheck) -> tuple[DatasetInfo, ...]:
     """Return the datasets with their number of rows, for progress displays."""
-    rows = rows_asked(plan, options, checked)
+    rows = planned_row_counts(plan, options, checked)
     return tuple(replace(source.info, rows=of) for source, of in zip(plan.sources, rows, strict=True))
 
 
@@ -246,7 +246,8 @@ def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper
         status="complete" if whole else "stopped" if outcome is None or outcome.reason else "interrupted",
         finished=timestamp(),
         datasets=tuple(replace(info, rows=source.rows[info.name] if whole else None) for info in run.datasets),
-        shard=run.shard and replace(run.shard, dealt=source.deal.seen if whole and source.deal is not None else {}),
+        shard=run.shard
+        and replace(run.shard, dealt=source.assignment.seen if whole and source.assignment is not None else {}),
         until_decided=stopper.ended if stopper is not None and whole else run.until_decided,
     )
 

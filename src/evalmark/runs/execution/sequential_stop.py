@@ -38,7 +38,7 @@ SAVED = "Saved: "
 """How the notes begin that say in which order cases ran, and how many did not run."""
 
 
-def order_of(plan: Plan, earlier: UntilDecided | None = None) -> UntilDecided:
+def case_order(plan: Plan, earlier: UntilDecided | None = None) -> UntilDecided:
     """Return the random order of a run that stops early; a resumed run keeps its order.
 
     Raises:
@@ -128,7 +128,9 @@ def sequential_stop(source: TrialSource, run: Run, header: UntilDecided, stop: a
         sizes[dataset] += left_out(row.case) is None
     names = [target.name for target in plan.targets]
     whole = PlannedRun(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = SequentialGate(plan.gate, whole, header.level, _beside(run, source.options.baseline, rows, names))
+    deciding = SequentialGate(
+        plan.gate, whole, header.level, _not_worse_criteria(run, source.options.baseline, rows, names)
+    )
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
     in_order = OrderedResults(trials, order, deciding.add)
     found = SequentialStop(
@@ -144,7 +146,7 @@ def sequential_stop(source: TrialSource, run: Run, header: UntilDecided, stop: a
     return found
 
 
-def _beside(
+def _not_worse_criteria(
     run: Run, baseline: Run | None, rows: "Mapping[CasePosition, PlannedRow]", targets: Sequence[str]
 ) -> "list[CriterionFactory]":
     """Return criteria that no target passes less often than in an earlier run, over the cases that both have."""

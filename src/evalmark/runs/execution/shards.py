@@ -8,7 +8,7 @@ from evalmark.runs.planning.plan import Plan
 from .options import RunOptions
 
 
-def shard_deal(plan: Plan, shard: Shard | None) -> ShardAssignment | None:
+def shard_assignment(plan: Plan, shard: Shard | None) -> ShardAssignment | None:
     """Return what assigns rows to a shard; None where all rows are run.
 
     The turns of a conversation need those before them, so where there are any, a dataset stays whole.
@@ -37,7 +37,7 @@ def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
     return found
 
 
-def rows_asked(plan: Plan, options: RunOptions, checked: PlanCheck) -> list[int | None]:
+def planned_row_counts(plan: Plan, options: RunOptions, checked: PlanCheck) -> list[int | None]:
     """Return how many rows of each dataset are run; None where the check has not read the dataset to its end."""
     found = [None if options.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
     rows = [count if count is None or options.limit is None else min(count, options.limit) for count in found]

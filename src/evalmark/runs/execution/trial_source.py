@@ -48,11 +48,11 @@ class TrialSource:
     """The trials of earlier passes of a resumed run; None for a new run."""
     notes: dict[str, None] = field(default_factory=dict)
     """Notes of the readers, each once; added to while reading."""
-    deal: ShardAssignment | None = None
+    assignment: ShardAssignment | None = None
     """Assigns rows to shards; None: every row belongs to this run."""
     rows: Counter[str] = field(default_factory=Counter)
     """Rows per dataset; counted while reading."""
-    met: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    counted_positions: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     """Positions of the rows of an earlier run that are counted already."""
 
     def trials(self) -> Iterator[EngineItem]:
@@ -61,7 +61,7 @@ class TrialSource:
             yield from self._kept_outputs(self.plan.kept)
             return
         for source in self.plan.sources:
-            if self.deal is not None and not self.deal.has(source.info.name):
+            if self.assignment is not None and not self.assignment.has(source.info.name):
                 continue
             for mode in self.plan.modes:
                 if mode == "conversation":
@@ -106,7 +106,7 @@ class TrialSource:
 
         Rows of other shards are left out.
         """
-        name, deal = source.info.name, self.deal
+        name, deal = source.info.name, self.assignment
         counts = mode == self.plan.modes[0] and is_counted  # a dataset that is used both ways has its rows once
         rows = source.read(lambda note: self.notes.setdefault(note))
         for position, row in enumerate(rows if self.recorded is not None else islice(rows, self.options.limit)):
@@ -181,9 +181,13 @@ class TrialSource:
             ):
                 continue
             is_selected = self._selects(trial.case, dataset, trial.position)
-            is_first = trial.repeat == 0 and mode == self.plan.modes[0] and trial.position not in self.met[dataset]
+            is_first = (
+                trial.repeat == 0
+                and mode == self.plan.modes[0]
+                and trial.position not in self.counted_positions[dataset]
+            )
             if is_selected and is_first:
-                self.met[dataset].add(trial.position)
+                self.counted_positions[dataset].add(trial.position)
                 self.rows[dataset] += 1
             if not self.is_recorded(trial) and is_selected:
                 yield AnsweredTrial(trial=trial, output=result.output)

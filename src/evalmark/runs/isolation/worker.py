@@ -25,7 +25,7 @@ from .parent_link import ParentLink, ParentTrialContext
 from .parent_watch import end_with_parent
 from .worker_setup import FILES_CLOSED, WorkerConfig, set_import_path
 
-_LEFT_TO_THE_RUN = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS_OF_THE_GROUP = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that reach the whole process group; the process of the run decides when workers end."""
 _WAKE_SECONDS = 0.5
 """Seconds."""
@@ -35,7 +35,7 @@ LOOP_BROKEN = "the target stopped the event loop of its worker process, or cance
 def run_worker(pipe: "Connection[Any, Any]", config: WorkerConfig) -> None:
     """Run cases until the process of the run ends the link or dies."""
     end_with_parent(config.parent)
-    for name in _LEFT_TO_THE_RUN:
+    for name in _SIGNALS_OF_THE_GROUP:
         if hasattr(signal, name):
             signal.signal(
                 getattr(signal, name), _nothing

@@ -28,7 +28,7 @@ CHECKED_ROWS = 1_000
 """Rows of each dataset that are read and checked before the first trial."""
 _EMPTY = Case(id="")
 _WITH_REFERENCE = replace(_EMPTY, expected="x")
-_SAY_EXAMPLES = (
+_EXAMPLE_ADVICE = (
     "their `output` is read as the output to score; add `expected_output`, or, if `output` is the expected output, "
     'add "config": {"example_outputs": true} beside `data`'
 )
@@ -48,11 +48,11 @@ def with_references(plan: Plan) -> Plan:
     """
     if plan.is_answered or plan.kept is not None:
         return plan
-    compares = any(map(_may_compare, plan.scorers))
+    compares = any(map(_may_use_reference, plan.scorers))
     return replace(plan, sources=tuple(_with_target(one, plan.target_name, compares) for one in plan.sources))
 
 
-def _may_compare(spec: ScorerSpec) -> bool:
+def _may_use_reference(spec: ScorerSpec) -> bool:
     """Return whether a scorer looks at the reference, or might."""
     if getattr(spec.scorer, "needs_example_output", False) or getattr(spec.scorer, "needs_expected", False):
         return True
@@ -72,7 +72,7 @@ def _with_target(source: DatasetSource, target: str, compares: bool) -> DatasetS
         if not any(case.given is not None for case in first):
             return source.read, ""
         rows = source.read_references if compares and not any(case.liked or case.disliked for case in first) else None
-        if rows is not None and _have_references(rows):
+        if rows is not None and _has_references(rows):
             return rows, (
                 f"{source.info.name}: column `answer` is read as the expected answer, since no other column holds one and "
                 f"{target} produces the outputs."
@@ -91,7 +91,7 @@ def _with_target(source: DatasetSource, target: str, compares: bool) -> DatasetS
     return replace(source, read=read, read_references=None)
 
 
-def _have_references(rows: RowSource) -> bool:
+def _has_references(rows: RowSource) -> bool:
     return any(isinstance(row, Case) and row.references for row in islice(rows(ignore_note), CHECKED_ROWS))
 
 
@@ -132,7 +132,7 @@ def check(
         else:  # later rows may need any of them
             judged |= {scorer.name for scorer in unjudged}
     if len(rows) == len(plan.sources):
-        messages += _never_there(plan, found_rows)
+        messages += _missing_in_all_rows(plan, found_rows)
     if final and (names := [scorer.name for scorer in unjudged if scorer.name in judged]):
         verb = "needs" if len(names) == 1 else "need"
         faults.append(
@@ -141,7 +141,7 @@ def check(
     return PlanCheck(rows=rows, faults=(*faults, *messages))
 
 
-def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
+def _missing_in_all_rows(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
     """Name what a scorer requires and no row of any dataset has; running the target would be useless."""
     if plan.is_answered or plan.kept is not None or not any(found.cases for found in datasets):
         return []
@@ -180,7 +180,7 @@ def _scorer_faults(plan: Plan) -> list[str]:
         else:
             names.append(scorer.name)
     if not plan.scorers:
-        faults.append(_nothing_judges(plan.suite))
+        faults.append(_no_scorer_message(plan.suite))
     targets = [target.name for target in plan.targets]
     faults += [
         f"{name} is under test twice; leave it out once."
@@ -190,11 +190,11 @@ def _scorer_faults(plan: Plan) -> list[str]:
     faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
     metrics = {*names, *(spec.base for spec in plan.scorers if spec.base)}
     unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in metrics]
-    faults += [_no_metric(name, sorted(metrics), plan.suite) for name in unknown]
+    faults += [_unknown_metric_message(name, sorted(metrics), plan.suite) for name in unknown]
     return faults
 
 
-def _nothing_judges(suite: str) -> str:
+def _no_scorer_message(suite: str) -> str:
     if is_prompt(Path(suite)):
         return (
             f"{suite}: nothing judges the answers, since no rules and no metric files lie beside the prompt; "
@@ -203,7 +203,7 @@ def _nothing_judges(suite: str) -> str:
     return "no scorer is named, so nothing would be judged; name at least one under `metrics`."
 
 
-def _no_metric(name: str, metrics: list[str], suite: str) -> str:
+def _unknown_metric_message(name: str, metrics: list[str], suite: str) -> str:
     """Return the message for a threshold of an unknown metric; with its line, where a suite file names it."""
     close = get_close_matches(name, metrics, n=1)
     advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(metrics)}."
@@ -291,7 +291,7 @@ class _Rows:
                 )
         if self.cases and not self.have_examples:
             is_given = self.missing < self.cases  # an `output` without `config` is an answer that was given before
-            advice = _SAY_EXAMPLES if is_given else "give its rows an `output`"
+            advice = _EXAMPLE_ADVICE if is_given else "give its rows an `output`"
             messages += [
                 f"{self.where}: the metric {spec.bound(plan.embedder).name!r} needs example outputs, "
                 f"and no row of this dataset has one; {advice}, or remove this metric or this dataset."

@@ -111,7 +111,7 @@ class ModelFactory:
             table=self.settings.models,
             http=self.http,
             within=self.settings.call_timeout,
-            around=lambda send: _send_with_retry(send, throttle, self.patience),
+            around=lambda send: _send_with_retry(send, throttle, self.retry_policy),
         )
 
     def endpoint(self, model: ChatModel) -> "Endpoint | None":
@@ -126,10 +126,10 @@ class ModelFactory:
         """Return a new rate limiter for one endpoint, with the limits of the settings."""
         most = self.settings.connections or self.settings.jobs
         pace = RateLimits(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
-        return throttles.Throttle(pace, self.patience)
+        return throttles.Throttle(pace, self.retry_policy)
 
     @property
-    def patience(self) -> "RetryPolicy":
+    def retry_policy(self) -> "RetryPolicy":
         """How often a call is sent again."""
         return RetryPolicy(retries=self.settings.retries)
 
@@ -191,7 +191,7 @@ class ModelGateway:
             prices=self._prices,
             call_log=self._call_log,
             replay=self._models.settings.replay,
-            retry_policy=self._models.patience,
+            retry_policy=self._models.retry_policy,
         )
         return call_config.wrap_model(model, config)
 

@@ -94,7 +94,7 @@ def parse_metric(document: Document) -> MetricFile:
         raise DataError(f"{document.place_of()}: {hint}")
     parser = _MetricParser(document=document, notes=list(document.notes))
     metric = parser.metric(document.data)
-    parser.refuse()
+    parser.raise_faults()
     return metric
 
 
@@ -170,7 +170,7 @@ class _MetricParser(Findings):
         if found is not None and kind.allows(found):
             return found
         fault = "is missing" if found is None else f"is {json_excerpt(found)}"
-        self.find(at, f"{fault}; it takes {kind.description}.")
+        self.add_fault(at, f"{fault}; it takes {kind.description}.")
         return None
 
     def _unknown(self, at: DataPath, data: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -180,7 +180,7 @@ class _MetricParser(Findings):
                 advice = f"write it under `{PARENT_OF_KEY[key]}`."
             else:
                 advice = did_you_mean(str(key).lower(), known, "`{}`") or f"{where} knows {', '.join(known)}."
-            self.find((*at, key), f"is not a key of {where}; {advice}")
+            self.add_fault((*at, key), f"is not a key of {where}; {advice}")
 
     def _truth(self, at: DataPath, data: Mapping[str, Any], key: str) -> bool:
         """Return a truth value; the texts "true" and "false" are accepted, with a note."""
@@ -207,7 +207,7 @@ class _MetricParser(Findings):
             self._value((*at, key), score.get(key), _INTEGER, needed=kind is not None) for key in ("min", "max")
         )
         if low is not None and high is not None and low >= high:
-            self.find((*at, "min"), f"is {low} and `max` is {high}; `min` has to be less than `max`.")
+            self.add_fault((*at, "min"), f"is {low} and `max` is {high}; `min` has to be less than `max`.")
         fits = low is not None and high is not None and low < high
         return Measure(kind="scale", description=description, low=low or 0, high=high or 1) if fits else INVALID_MEASURE
 
@@ -216,7 +216,7 @@ class _MetricParser(Findings):
         if name is None or name.lower() in kinds:
             return kinds.get((name or "").lower())
         advice = did_you_mean(name.lower(), kinds, "`{}`") or f"there are {', '.join(kinds)}."
-        self.find(("score", "type"), f"is {json_excerpt(name)}, which is not a type of score; {advice}")
+        self.add_fault(("score", "type"), f"is {json_excerpt(name)}, which is not a type of score; {advice}")
         return None
 
     def _unused(self, score: Mapping[str, Any], kind: str | None) -> None:
@@ -230,16 +230,16 @@ class _MetricParser(Findings):
         at: DataPath = ("score", "choices")
         choices = self._value(("score", "choices"), score.get("choices"), _FILLED_MAPPING) or {}
         if len(choices) == 1:
-            self.find(at, "has one choice; name at least two.")
+            self.add_fault(at, "has one choice; name at least two.")
         options = {}
         for name, item in choices.items():
             described = isinstance(item, Mapping)
             row = item if described else {"worth": item}
             self._unknown((*at, name), row, ("worth", "meaning"))
             if not name.strip() or len(name) > 40:
-                self.find((*at, name), "cannot name a choice; use 1 to 40 characters.")
+                self.add_fault((*at, name), "cannot name a choice; use 1 to 40 characters.")
             if "worth" not in row:
-                self.find((*at, name), "has no `worth`; it takes a number from 0 to 1, or null for `cannot tell`.")
+                self.add_fault((*at, name), "has no `worth`; it takes a number from 0 to 1, or null for `cannot tell`.")
             where = (*at, name, "worth") if described else (*at, name)
             meaning = self._value((*at, name, "meaning"), row.get("meaning"), _TEXT, needed=False)
             options[name] = Option(self._share(where, row.get("worth")), meaning or "")
@@ -252,7 +252,7 @@ class _MetricParser(Findings):
         is_raw = _is_number(found) and found > 1 and low <= found <= high and measure is not INVALID_MEASURE
         if is_raw and measure.kind in ("scale", "percentage"):
             share = f"{found:g} of {low}..{high} is {(found - low) / (high - low):g}"
-            self.find(at, f"is {found:g}; it takes a number from 0 to 1, and {share}.")
+            self.add_fault(at, f"is {found:g}; it takes a number from 0 to 1, and {share}.")
             return None
         return self._share(at, found)
 
@@ -263,7 +263,9 @@ class _MetricParser(Findings):
     def _direction(self, data: Mapping[str, Any]) -> Direction:
         found = data.get("direction")
         if found not in (None, "higher", "lower"):
-            self.find(("direction",), f"is {json_excerpt(found)}; it takes `higher` or `lower`, whichever is better.")
+            self.add_fault(
+                ("direction",), f"is {json_excerpt(found)}; it takes `higher` or `lower`, whichever is better."
+            )
         return "lower" if found == "lower" else "higher"
 
     def _weighted(self, score: Mapping[str, Any], measure: Measure) -> bool:
@@ -272,7 +274,7 @@ class _MetricParser(Findings):
         weighted = self._truth(("score",), score, "weighted")
         fits = measure.kind == "scale" and measure.low >= 0 and measure.high - measure.low < MAX_WEIGHTED_SCALE
         if weighted and not fits:
-            self.find(
+            self.add_fault(
                 ("score", "weighted"),
                 f"is for scales of at most {MAX_WEIGHTED_SCALE} numbers, from 0 or more; leave it out.",
             )
@@ -281,9 +283,9 @@ class _MetricParser(Findings):
     def _settings(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         settings: Mapping[str, Any] = self._value(("settings",), data.get("settings"), _MAPPING, needed=False) or {}
         for name in RESERVED_SETTINGS & set(settings):
-            self.find(("settings", name), "would replace a part of the request; remove it.")
+            self.add_fault(("settings", name), "would replace a part of the request; remove it.")
         for at in secret_paths(settings, ("settings",)):
-            self.find(at, "would be recorded with every question; move it to an environment variable.")
+            self.add_fault(at, "would be recorded with every question; move it to an environment variable.")
         return settings
 
     def _template(self, data: Mapping[str, Any], history: bool, example: bool) -> tuple[str, ...]:
@@ -296,19 +298,19 @@ class _MetricParser(Findings):
             or not sections
             or not all(isinstance(s, str) and s.strip() for s in sections)
         ):
-            self.find(("template",), f"is {json_excerpt(found)}; it takes a text, or a list of texts.")
+            self.add_fault(("template",), f"is {json_excerpt(found)}; it takes a text, or a list of texts.")
             return ()
         used = frozenset[str]().union(*map(slots_in, sections))
         at: DataPath = ("template",)
         for slot in sorted(used - set(MATERIAL) - set(METRIC_SLOTS)):
             known = (*MATERIAL, *METRIC_SLOTS)
             advice = did_you_mean(slot, known, "{{{{{}}}}}") or f"there are {', '.join(known)}."
-            self.find(at, f"has the unknown slot {{{{{slot}}}}}; {advice}")
+            self.add_fault(at, f"has the unknown slot {{{{{slot}}}}}; {advice}")
         if any(map(has_stray_braces, sections)):
-            self.find(at, "holds {{, }} or {% outside a slot; a slot is a name such as {{output}}.")
+            self.add_fault(at, "holds {{, }} or {% outside a slot; a slot is a name such as {{output}}.")
         if "output" not in used:
-            self.find(at, "has no slot {{output}}, so nothing would be judged.")
+            self.add_fault(at, "has no slot {{output}}, so nothing would be judged.")
         for slot, needed, key in (("history", history, CONFIG_KEYS[0]), ("expected", example, CONFIG_KEYS[1])):
             if slot in used and not needed:
-                self.find(at, f"shows {{{{{slot}}}}}, and `config.{key}` is not true.")
+                self.add_fault(at, f"shows {{{{{slot}}}}}, and `config.{key}` is not true.")
         return tuple(sections)

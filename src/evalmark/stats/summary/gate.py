@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from evalmark.core.text import count, percent, percent_beside
+from evalmark.core.text import count, percent, percent_distinct_from
 from evalmark.core.values.run import Gate, Run
 from evalmark.stats.inference.argument_checks import check_arguments
 
@@ -122,7 +122,7 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
             )
         return
     rate = total.passed / judged
-    text = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_beside(rate, needed)})"
+    text = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_distinct_from(rate, needed)})"
     if rate >= needed:
         yield _Finding("pass", f"{text}, at least {percent(needed)}.")
     elif missing is not None and (total.passed + missing) / (judged + missing) < needed:

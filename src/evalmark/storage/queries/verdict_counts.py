@@ -25,7 +25,7 @@ def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
     number: int = db.execute("select number from run where id = ?", (run_id,)).get or 0
     part = "r.run = ? and r.pass > 0"  # indexes hold all counted columns
     verdicts = _verdicts(db, part, number)
-    first = f"select {_OF_A_RULE}, target, mode from result r where {part} and source = ? limit 1"  # noqa: S608
+    first = f"select {_IS_RULE_TEST}, target, mode from result r where {part} and source = ? limit 1"  # noqa: S608
     # All tests of a prompt are marked, so one of each dataset tells; results of unknown datasets come last.
     found: list[Any] = [db.execute(first, (number, source)).fetchone() for source in range(datasets + 1)]
     firsts = [row for row in found if row is not None]
@@ -51,16 +51,16 @@ def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
 
 _MANY_TESTS = 20_000
 """The largest number of prompt tests that are read one by one."""
-_OF_A_RULE = """
+_IS_RULE_TEST = """
     (json_type(r.content, '$.metadata.rule') is not null or json_type(r.content, '$.metadata.ruleid') is not null)
 """
-_BESIDE = """
+_NOT_COUNTED = """
     coalesce(json_type(r.content, '$.metadata.baseline'), '') = 'true'
     or coalesce(json_type(r.content, '$.metadata.valid'), '') = 'false'
     or coalesce(json_type(r.content, '$.metadata.grounded'), '') = 'false'
     or exists (select 1 from json_each(r.content, '$.tags') t where t.value = 'baseline')
 """
-COUNTED_SQL = f"not ({_OF_A_RULE} and ({_BESIDE}))"
+COUNTED_SQL = f"not ({_IS_RULE_TEST} and ({_NOT_COUNTED}))"
 """The condition that a result `r` counts for the headline figure, like `left_out` in `stats.summary.headline`; a test
 compares both.
 """

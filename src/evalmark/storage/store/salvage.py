@@ -115,7 +115,7 @@ class _Rescue:
                 self.lost += 1
                 continue
             if run not in self.known:
-                self._insert_run(run, _stand_in(run), "interrupted", pass_)
+                self._insert_run(run, _placeholder_run(run), "interrupted", pass_)
             self.db.execute(_INSERT_RESULT, (*head, *result.row))
             index_scores(self.db, run, [result])
             self.saved += 1
@@ -211,7 +211,7 @@ _INSERT_CALL = f"""
 """  # noqa: S608  columns, not data
 
 
-def _stand_in(number: int) -> Run:
+def _placeholder_run(number: int) -> Run:
     return Run(
         id=f"salvaged-{number}",
         name=f"salvaged run {number}",
