@@ -167,7 +167,7 @@ def test_further_metrics_are_put_beside_those_that_are_there(evalmark, demo):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(["demo"], "say what is to get a threshold: --metric similarity", id="no metric"),
+        pytest.param(["demo"], "no metric is named; name one with --metric", id="no metric"),
         pytest.param(["demo", "--metric", "similarty"], "Did you mean 'similarity'?", id="a metric of nobody"),
         pytest.param(["dem", "--metric", "similarity"], "recorded projects are demo", id="a project of nobody"),
         pytest.param(["rows.jsonl", "--metric", "equals"], "rows.jsonl", id="a file that is not there"),

@@ -45,7 +45,7 @@ def test_the_prompt_that_is_named_wins_over_the_rules_beside_the_results(folder,
     assert found.about.startswith(
         f"{folder / 'rules.txt'} (beside the results; there is no {tmp_path / 'tag/rules.txt'}): 1 of 7"
     )
-    assert found.about.endswith("can be checked; an output that keeps to the checks may still break a rule")
+    assert found.about.endswith("can be checked; an output that passes the checks may still break a rule")
     assert (found.confusion.bad_passed, found.confusion.n) == (7, 336)
 
     (tmp_path / "tag").mkdir()
@@ -62,12 +62,12 @@ def test_the_prompt_that_is_named_wins_over_the_rules_beside_the_results(folder,
 
 
 def test_a_prompt_that_would_not_be_read_is_refused(folder, prompt, tmp_path):
-    with pytest.raises(ConfigError, match="held against labels; add --against rules"):
+    with pytest.raises(ConfigError, match="compared with labels; add --against rules"):
         audited(read_promptpex(folder), prompt, tmp_path)
     (tmp_path / "tag").mkdir()
     (tmp_path / "tag/rules.txt").write_text("The output must be at most 9 characters.\n")
     with pytest.raises(
-        ConfigError, match=r"tag/rules.txt: that is a file of rules and no prompt; name the prompt .*tag\.prompty"
+        ConfigError, match=r"tag/rules.txt: this is a file of rules, not a prompt; name the prompt .*tag\.prompty"
     ):
         audited(read_promptpex(folder), tmp_path / "tag/rules.txt", tmp_path, against="rules")
 

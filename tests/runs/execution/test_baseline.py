@@ -78,7 +78,7 @@ def test_a_missing_green_run_is_one_sentence(store):
     found = baseline_of(store, LAST_GREEN, ASKING)
     assert found.run is None
     assert (
-        found.said
+        found.reason
         == "There is no earlier complete run of 'bot' whose gate passed, so there is nothing to compare with."
     )
 

@@ -102,7 +102,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         about=about,
         metrics=tuple(metric or ()),
         suite=suite,
-        promise=FalsePassLimit(max_false_pass=max_false_pass, level=level),
+        limit=FalsePassLimit(max_false_pass=max_false_pass, level=level),
         overrides=Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
     )
     check_lock(output)

@@ -34,7 +34,7 @@ def calibration_screen(calibration: Calibration, style: TerminalStyle = DEFAULT)
         parts.append(
             Text(
                 f"{len(calibration.metrics)} metrics share the guarantee, each at level {calibration.level_each:z.4g} "
-                f"instead of {calibration.promise.level:g}",
+                f"instead of {calibration.limit.level:g}",
                 style="dim",
             )
         )

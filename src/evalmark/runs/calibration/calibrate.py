@@ -50,12 +50,12 @@ class CalibrateRequest:
     """The request of `evalmark calibrate`."""
 
     about: str
-    """A project of recorded sessions, a run, or a file whose rows bring an answer and a label."""
+    """A project of recorded sessions, a run, or a file whose rows have an answer and a label."""
     metrics: tuple[str, ...] = ()
     """Empty: all metrics of the suite, or of the run."""
     suite: Path | None = None
-    """Whose metrics are meant, with their settings; None: scorers as a command line names them."""
-    promise: FalsePassLimit = DEFAULT_LIMIT
+    """The suite that defines the metrics; None: `metrics` names scorers."""
+    limit: FalsePassLimit = DEFAULT_LIMIT
     overrides: Overrides = NO_OVERRIDES
 
 
@@ -63,54 +63,54 @@ class CalibrateRequest:
 class CalibrationInput:
     """The labels to learn from, and the plan or run that has the scores."""
 
-    wanted: CalibrateRequest
+    request: CalibrateRequest
     kind: Kind
     name: str
     evidence: LabelEvidence
     plan: Plan | None = None
-    """What has to be judged first; None: a run holds the scores."""
+    """The plan that scores the labelled outputs; None: `run` has the scores."""
     run: Run | None = None
 
     @property
     def where(self) -> str:
-        """What it is about, in words."""
+        """The source of the labels, for messages."""
         return f"{self.kind} {self.name}"
 
 
 def prepare_calibration(
-    wanted: CalibrateRequest, settings: Settings, store: Store, load: Loader = load_embedder
+    request: CalibrateRequest, settings: Settings, store: Store, load: Loader = load_embedder
 ) -> CalibrationInput:
     """Find the labels of a project, a run or a file, and plan what has to be scored.
 
     Raises:
-        ConfigError: there is no such thing, a label or a metric cannot be used.
+        ConfigError: there is no project, run or file of this name, or a label or a metric cannot be used.
     """
-    path = Path(wanted.about)
-    if path.is_file() or _FILE.search(wanted.about):
-        return _of_file(wanted, path, settings, load)
-    if wanted.about in store.sessions.projects():
-        found = store.sessions.labelled_answers(wanted.about)
-        evidence = evidence_from_sessions(found, f"project {wanted.about}")
-        plan = _plan(wanted, settings, load, labelled_samples(found))
-        return CalibrationInput(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
-    return _of_run(wanted, store)
+    path = Path(request.about)
+    if path.is_file() or _FILE.search(request.about):
+        return _of_file(request, path, settings, load)
+    if request.about in store.sessions.projects():
+        found = store.sessions.labelled_answers(request.about)
+        evidence = evidence_from_sessions(found, f"project {request.about}")
+        plan = _plan(request, settings, load, labelled_samples(found))
+        return CalibrationInput(request=request, kind="project", name=request.about, evidence=evidence, plan=plan)
+    return _of_run(request, store)
 
 
 def learn_calibration(prepared: CalibrationInput, run: Run | None = None) -> Calibration:
-    """Learn the threshold of each metric; `run` is the run of the plan, where there was one.
+    """Learn the threshold of each metric; `run` is the run of `prepared.plan`, if there is a plan.
 
     Raises:
         ConfigError: the run has no such metric, or no label could be used.
     """
-    found, wanted = run or prepared.run, prepared.wanted
+    found, request = run or prepared.run, prepared.request
     if found is None:
         metrics = [spec.bound(None).versioned for spec in (prepared.plan.scorers if prepared.plan else ())]
-        nothing = calibration_scores((), metrics, by_case=True, run="", embedder="")
-        return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, nothing)
-    names, judges = (wanted.metrics, wanted.overrides.judges) if prepared.kind == "run" else ((), ())
+        no_scores = calibration_scores((), metrics, by_case=True, run="", embedder="")
+        return learn_thresholds(prepared.kind, prepared.name, request.limit, prepared.evidence, no_scores)
+    names, judges = (request.metrics, request.overrides.judges) if prepared.kind == "run" else ((), ())
     metrics = select_metrics(found.metrics, names, judges, f"run {found.id}")
     named = ClusterFinder(found).name if any(info.cluster for info in found.datasets) else input_name
-    known = calibration_scores(
+    scores = calibration_scores(
         found.results,
         metrics,
         by_case=prepared.kind != "run",
@@ -118,14 +118,14 @@ def learn_calibration(prepared: CalibrationInput, run: Run | None = None) -> Cal
         embedder=found.embedder,
         cluster_name=named,
     )
-    return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, known)
+    return learn_thresholds(prepared.kind, prepared.name, request.limit, prepared.evidence, scores)
 
 
 def write_lock(found: Calibration, path: Path) -> LockFile:
-    """Write the learned thresholds into a lock file, beside its other metrics, and return it.
+    """Write the learned thresholds to a lock file, keeping its entries of other metrics, and return the lock file.
 
     Raises:
-        ConfigError: there is a file that is no lock, or cannot be read; it stays as it is.
+        ConfigError: the file exists and is not a lock file, or cannot be read; it is not changed.
         EvalmarkError: the file cannot be written.
     """
     before = read_lock(path) if path.exists() else LockFile(metrics={}, path=str(path))
@@ -136,10 +136,10 @@ def write_lock(found: Calibration, path: Path) -> LockFile:
 
 
 def check_lock(path: Path) -> None:
-    """Check before anything is scored that the lock file can be written.
+    """Check that the lock file can be written, before anything is scored.
 
     Raises:
-        ConfigError: there is something else in its place.
+        ConfigError: the path is a folder, or a file that is not a lock file.
     """
     if path.is_dir():
         raise ConfigError(f"{path}: this is a folder; name a file in it with -o, such as {NAME}.")
@@ -147,21 +147,21 @@ def check_lock(path: Path) -> None:
         read_lock(path)
 
 
-def _of_run(wanted: CalibrateRequest, store: Store) -> CalibrationInput:
+def _of_run(request: CalibrateRequest, store: Store) -> CalibrationInput:
     try:
-        run = store.run(wanted.about)
+        run = store.run(request.about)
     except StoreError as fault:
         projects = ", ".join(store.sessions.projects())
-        there = f"recorded projects are {projects}" if projects else "no project is recorded either"
-        raise ConfigError(f"{wanted.about!r} is no file, and {str(fault).rstrip('.')}; {there}.") from fault
-    if wanted.suite is not None:
-        raise ConfigError(f"run {run.id} has its scores already; leave --suite out, or judge it anew: evalmark rescore")
-    select_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
+        projects_text = f"recorded projects are {projects}" if projects else "no project is recorded either"
+        raise ConfigError(f"{request.about!r} is not a file, and {str(fault).rstrip('.')}; {projects_text}.") from fault
+    if request.suite is not None:
+        raise ConfigError(f"run {run.id} has scores already; leave --suite out, or score it again: evalmark rescore")
+    select_metrics(run.metrics, request.metrics, request.overrides.judges, f"run {run.id}")
     evidence = evidence_of_run(store, run)
-    return CalibrationInput(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
+    return CalibrationInput(request=request, kind="run", name=run.id, evidence=evidence, run=run)
 
 
-def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loader) -> CalibrationInput:
+def _of_file(request: CalibrateRequest, path: Path, settings: Settings, load: Loader) -> CalibrationInput:
     faults, cases = FaultList(str(path)), list[Case]()
     for row in read_cases(path):
         if isinstance(row, BadRow):
@@ -173,29 +173,29 @@ def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loa
     liked = row_labels(cases)
     evidence = evidence_from_rows(cases, liked, f"file {path}")
     keys = {one.key for one in evidence.told}
-    plan = _plan(wanted, settings, load, tuple(case for case in cases if case.id in keys))
-    return CalibrationInput(wanted=wanted, kind="file", name=str(path), evidence=evidence, plan=plan)
+    plan = _plan(request, settings, load, tuple(case for case in cases if case.id in keys))
+    return CalibrationInput(request=request, kind="file", name=str(path), evidence=evidence, plan=plan)
 
 
-def _plan(wanted: CalibrateRequest, settings: Settings, load: Loader, cases: tuple[Case, ...]) -> Plan:
+def _plan(request: CalibrateRequest, settings: Settings, load: Loader, cases: tuple[Case, ...]) -> Plan:
     """Plan the scoring of labelled outputs."""
-    if wanted.suite is None and not wanted.metrics:
+    if request.suite is None and not request.metrics:
         raise ConfigError(
-            "say what is to get a threshold: --metric similarity, or the metrics of a suite with --suite."
+            "no metric is named; name one with --metric, such as --metric similarity, or a suite with --suite."
         )
-    if wanted.suite is None:
-        plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
+    if request.suite is None:
+        plan = plan_metrics(request.metrics, settings, request.overrides, load)
     else:
-        overrides = replace(wanted.overrides, target="evalmark.runs.execution.rescore:not_asked", lock=NO_LOCK)
-        plan = plan_suite(wanted.suite, settings, overrides, load)
+        overrides = replace(request.overrides, target="evalmark.runs.execution.rescore:not_asked", lock=NO_LOCK)
+        plan = plan_suite(request.suite, settings, overrides, load)
         bound = {spec.bound(None).metric.name: spec for spec in plan.scorers}
         metrics = [spec.bound(None).versioned for spec in plan.scorers]
-        chosen = select_metrics(metrics, wanted.metrics, (), f"suite {wanted.suite}")
+        chosen = select_metrics(metrics, request.metrics, (), f"suite {request.suite}")
         plan = replace(plan, scorers=tuple(bound[metric.name] for metric in chosen))
     if "conversation" in plan.modes:
         raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")
     source = DatasetSource(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))
-    name = f"labelled answers of {wanted.about}"
+    name = f"labelled answers of {request.about}"
     return replace(
         plan, name=name, sources=(source,), targets=(GivenTarget(),), repeat=1, gate=None, suite="", notes=()
     )

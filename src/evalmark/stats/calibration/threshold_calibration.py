@@ -74,7 +74,7 @@ class Calibration:
     kind: Kind
     name: str
     """The name of the project, the run or the file."""
-    promise: FalsePassLimit
+    limit: FalsePassLimit
     evidence: LabelEvidence
     metrics: tuple[CalibratedMetric, ...]
     run: str = ""
@@ -83,7 +83,7 @@ class Calibration:
     @property
     def level_each(self) -> float:
         """The confidence level of each threshold, so that all hold together."""
-        return split_level(self.promise.level, len(self.metrics))
+        return split_level(self.limit.level, len(self.metrics))
 
     @property
     def is_kept(self) -> bool:
@@ -152,15 +152,15 @@ def calibration_scores(
 
 @check_arguments
 def learn_thresholds(
-    kind: Kind, name: str, promise: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
+    kind: Kind, name: str, limit: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
 ) -> Calibration:
     """Learn a threshold for each metric; with several, each gets a higher level, so that all hold together."""
-    level = split_level(promise.level, len(found.metrics))
-    each = replace(promise, level=level)
+    level = split_level(limit.level, len(found.metrics))
+    each = replace(limit, level=level)
     return Calibration(
         kind=kind,
         name=name,
-        promise=promise,
+        limit=limit,
         evidence=evidence,
         metrics=tuple(_calibrated(metric, each, evidence, found) for metric in found.metrics),
         run=found.run,
@@ -168,7 +168,7 @@ def learn_thresholds(
 
 
 def _calibrated(
-    metric: Metric, promise: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
+    metric: Metric, limit: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
 ) -> CalibratedMetric:
     values = _values(metric, found)
     told, choice = random_labels(evidence, values, found.clusters, UNLIKELY / max(1, len(found.metrics)))
@@ -179,9 +179,9 @@ def _calibrated(
     learned = learn_threshold(
         [value for _, value in judged],
         [one.liked for one, _ in judged],
-        promise.max_false_pass,
+        limit.max_false_pass,
         clusters=[found.clusters[one.key] for one, _ in judged],
-        level=promise.level,
+        level=limit.level,
         direction=metric.direction,
     )
     barred = [one.liked for one, value in judged if value == worst]

@@ -71,7 +71,9 @@ def _check_metric(run: Run, name: str) -> None:
         advice = did_you_mean(name, names) or f"its metrics are {', '.join(names) or 'none'}."
         raise ConfigError(f"--by-verdict {name}: run {run.id} has no such metric; {advice}")
     if not has_verdicts(run.results, name):
-        raise ConfigError(f"--by-verdict {name}: this metric passes and fails nothing in run {run.id}.")
+        raise ConfigError(
+            f"--by-verdict {name}: this metric has no verdicts in run {run.id}, since it has no threshold."
+        )
 
 
 def _verdict(result: Result, metric: str) -> bool | None:
