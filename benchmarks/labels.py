@@ -181,6 +181,22 @@ def alarmed_verdicts(rate: float, source: random.Random, n: int, shift: float) -
     return found is not None and found.p < ALARM
 
 
+def alarmed_documents(documents: int, each: int, icc: float, source: random.Random) -> bool:
+    """The same for scores on documents, other ones each time, that come from one distribution."""
+
+    def scores() -> tuple[list[float], list[int]]:
+        values, names = list[float](), list[int]()
+        for name in range(documents):
+            level = source.gauss(0.5, 0.12 * math.sqrt(icc))
+            values += [level + source.gauss(0, 0.12 * math.sqrt(1 - icc)) for _ in range(each)]
+            names += [name] * each
+        return values, names
+
+    before = score_distribution(*scores())
+    found = distribution_shift(before, *scores()) if before is not None else None
+    return found is not None and found.p < ALARM
+
+
 def chosen_by_score(source: random.Random, order: str) -> bool:
     """Whether 120 labels of 400 outputs are refused by `calibrate`; `order` says which outputs are labelled."""
     scores = [source.betavariate(4, 2) for _ in range(400)]
@@ -322,6 +338,10 @@ def drifting() -> Iterator[Row]:
             for shift, word in ((0.5, "up"), (-0.5, "down")):
                 name = f"{kind.name}, calibrated on {n}, all {word} by 0.5 sd"
                 yield Row(name, "alarm", lambda s, f=one, d=shift: f(s, d), least=0.8)
+    for documents, each in ((10, 20), (20, 10), (40, 5)):
+        for icc in (0.1, 0.3, 0.6):
+            name = f"normal, {documents} documents with {each} questions, ICC {icc:g}, no shift"
+            yield Row(name, "alarm", lambda s, d=documents, e=each, i=icc: alarmed_documents(d, e, i, s), most=0.05)
     for rate in (0.7, 0.9):
         for shift, most, least in ((0.0, 0.05, None), (-0.5, None, 0.8)):
             name = f"verdicts, {rate:g} pass, calibrated on 100, {'down by 0.5 sd' if shift else 'no shift'}"
