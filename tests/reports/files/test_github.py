@@ -147,7 +147,7 @@ def test_the_verdict_its_reasons_and_the_figures_come_before_any_case():
         for said in (
             "## ❌ mountain bot: failed",
             "- 14 of 18 judged",
-            "77.8 % (46.1",
+            "77.8 % (",
             "| metric |",
             "### Did not pass",
         )

@@ -86,7 +86,7 @@ def _table(group: SummaryGroup) -> str:
             block_bars(metric.bins),
             share_text(metric.pass_rate),
             f"{metric.unscored:,}",
-            f"{metric.missing - metric.unscored:,}",
+            f"{metric.errors:,}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n\n"

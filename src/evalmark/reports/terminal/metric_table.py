@@ -89,7 +89,7 @@ def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout)
         "passed": Text(share_text(metric.pass_rate)),
         "95 % interval ": Text(share_interval(metric.pass_rate.interval)),
         "unsc.": _missing(metric.unscored, "yellow"),
-        "err.": _missing(metric.missing - metric.unscored, "magenta"),
+        "err.": _missing(metric.errors, "magenta"),
         "low   high": Text(block_bars(metric.bins), style="cyan"),
     }
     left_out = {"95 % interval ": not layout.rates, "low   high": not layout.spread}

@@ -84,9 +84,8 @@ class MetricSummary:
     scored: int
     unscored: int
     errors: int
+    """Trials without an output, and scores that failed."""
     skipped: int
-    missing: int
-    """Trials without a score: unscored, errors, and missing outputs."""
     scale: Literal["value", "raw"] | None
     """What `mean` is computed of: values from 0 to 1, or raw numbers if some scores have no value; None without
     either.
@@ -122,6 +121,11 @@ class MetricSummary:
     """Why scores were skipped and how often, for the first few reasons."""
     caution: str = ""
     """Why `interval` may be too short; empty if nothing in the scores says so."""
+
+    @property
+    def missing(self) -> int:
+        """Trials without a score that should have one."""
+        return self.unscored + self.errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

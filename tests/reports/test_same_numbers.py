@@ -1,0 +1,156 @@
+"""Every report of one run shows the same numbers, at the precision that it shows."""
+
+# ruff: noqa: S311  seeded draws, not secrets
+
+import csv
+import html
+import json
+import random
+import re
+from collections import Counter
+from io import StringIO
+from statistics import fmean
+from xml.etree import ElementTree
+
+import pytest
+
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.files.writers import WRITERS
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.run_report import run_screen
+from evalmark.reports.text.numbers import DASH
+from evalmark.store import open_store
+from tests.reports.viewer.conftest import from_browser, keep, shown
+
+GRADED, PLAIN = "graded", "plain"
+ID = "20261123-101500-aaaa"
+
+
+def scored(draw: random.Random, name: str, threshold: float | None) -> Score:
+    """A score: one in seven is unscored, an error or skipped."""
+    chance = draw.random()
+    for share, status in ((0.05, "unscored"), (0.1, "error"), (0.15, "skipped")):
+        if chance < share:
+            return Score(name=name, status=status, reason="boom" if status == "error" else "")
+    value = round(draw.betavariate(3, 1), 6)
+    return Score(name=name, raw=value, value=value, passed=None if threshold is None else value >= threshold)
+
+
+def run(seed: int, cases: int, repeats: int, cluster: str) -> Run:
+    """A run with errors of the target and of scorers, unscored, skipped and missing scores, repeats and clusters."""
+    draw, results = random.Random(seed), []
+    for number in range(cases):
+        case = Case(id=f"c{number}", input=f"q{number}", metadata={"document": number // 4})
+        for repeat in range(repeats):
+            trial = Trial(case=case, dataset="d", target="app:bot", position=number, repeat=repeat)
+            if draw.random() < 0.06:
+                results.append(Result(trial=trial, output=Output(error="ValueError: no answer")))
+                continue
+            scores = (scored(draw, GRADED, 0.7), scored(draw, PLAIN, None))
+            results.append(Result(trial=trial, output=Output(value="text", seconds=0.5), scores=scores))
+    return Run(
+        id=ID,
+        name="bot",
+        created="2026-11-23T10:15:00+00:00",
+        target="app:bot",
+        datasets=(DatasetInfo(name="d", cluster=cluster),),
+        metrics=(Metric(name=GRADED, threshold=0.7), Metric(name=PLAIN)),
+        repeat=repeats,
+        results=results,
+    )
+
+
+RUNS = [
+    pytest.param(run(1, 40, 1, ""), id="cases once"),
+    pytest.param(run(2, 40, 3, ""), id="repeats"),
+    pytest.param(run(3, 40, 1, "document"), id="clusters"),
+    pytest.param(run(4, 36, 2, "document"), id="clusters and repeats"),
+    pytest.param(run(5, 7, 1, ""), id="few cases"),
+]
+
+
+def in_json(one: Run) -> dict:
+    return json.loads("".join(WRITERS[".json"](one)))["summary"]
+
+
+def plain(text: str) -> str:
+    """The text of a page: no tags, no marks of Markdown, single spaces."""
+    text = re.sub(r"<(style|script)\b.*?</\1>|<svg\b.*?</svg>", " ", text, flags=re.DOTALL)
+    return " ".join(re.sub(r"[*|\\]|<!-- -->", " ", html.unescape(re.sub(r"<[^>]*>", " ", text))).split())
+
+
+def in_viewer(one: Run, folder) -> str:
+    with open_store(folder / "evalmark.db") as store:
+        keep(store, one, one.results)
+        return from_browser(shown(store), f"/runs/{ID}").text
+
+
+@pytest.mark.parametrize("one", RUNS)
+def test_pages_and_terminal_show_the_numbers_of_the_json_report(one, tmp_path):
+    summary = in_json(one)
+    texts = {
+        "terminal": plain(run_screen(one, TerminalStyle(width=200))),
+        "Markdown": plain("".join(WRITERS[".md"](one))),
+        "HTML": plain("".join(WRITERS[".html"](one))),
+        "viewer": plain(in_viewer(one, tmp_path)),
+    }
+    (group,) = summary["groups"]
+    tally = group["tally"]
+    rate = tally["pass_rate"]
+    shown = [f"{tally['passed']} of {rate['n']} passed", f"{100 * rate['value']:.1f}".removesuffix(".0") + " %"]
+    shown += [f"{tally[name]} {name}" for name in ("errors", "unscored", "ungated") if tally[name]]
+    shown += [ends(rate["interval"], 100, 1)]
+    for metric in group["metrics"]:
+        shown += [f"{metric['mean']:.3f}", ends(metric["interval"], 1, 3), metric["interval"]["method"]]
+    for name, text in texts.items():
+        missing = [figure for figure in shown if figure not in text]
+        assert not missing, f"{name} does not show {missing}"
+
+
+def ends(interval: dict, scale: int, digits: int) -> str:
+    low, high = (f"{scale * interval[end]:.{digits}f}" for end in ("low", "high"))
+    return f"{low} {DASH} {high}"
+
+
+@pytest.mark.parametrize("one", RUNS)
+def test_the_rows_of_metrics_have_the_same_counts(one):
+    (group,) = in_json(one)["groups"]
+    table = [line for line in "".join(WRITERS[".md"](one)).splitlines() if line.startswith("| ")]
+    for metric in group["metrics"]:
+        row = next(line for line in table if line.startswith(f"| {metric['name']} "))
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert (cells[1], cells[-2], cells[-1]) == tuple(str(metric[name]) for name in ("n", "unscored", "errors"))
+        assert metric["missing"] == metric["unscored"] + metric["errors"]
+        assert metric["scored"] + metric["missing"] + metric["skipped"] == len(one.results)
+
+
+@pytest.mark.parametrize("one", RUNS)
+def test_rows_of_csv_add_up_to_the_numbers_of_the_json_report(one):
+    (group,) = in_json(one)["groups"]
+    rows = list(csv.DictReader(StringIO("".join(WRITERS[".csv"](one)))))
+    verdicts = Counter(row["verdict"] for row in rows)
+    tally = group["tally"]
+    assert len(rows) == tally["trials"]
+    assert {"pass": tally["passed"], "fail": tally["failed"], "error": tally["errors"]} == {
+        name: verdicts[name] for name in ("pass", "fail", "error")
+    }
+    assert (verdicts["unscored"], verdicts["ungated"]) == (tally["unscored"], tally["ungated"])
+    for metric in group["metrics"]:
+        values = [float(row[f"{metric['name']} value"]) for row in rows if row[f"{metric['name']} value"]]
+        assert (len(values), fmean(values)) == (metric["n"], pytest.approx(metric["mean"], abs=1e-12))
+
+
+@pytest.mark.parametrize("one", RUNS)
+def test_junit_counts_what_the_json_report_counts(one):
+    (group,) = in_json(one)["groups"]
+    (suite,) = [s for s in ElementTree.fromstring("".join(WRITERS[".junit.xml"](one))) if s.get("name") == "d"]  # noqa: S314
+    tally = group["tally"]
+    counts = {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {
+        "tests": tally["trials"],
+        "failures": tally["failed"],
+        "errors": tally["errors"],
+        "skipped": tally["unscored"],
+    }
