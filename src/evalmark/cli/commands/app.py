@@ -150,24 +150,24 @@ def _refuse_user_exits(command: Any) -> Any:
 
 class _Option(TyperOption):
     def process_value(self, ctx: Any, value: Any) -> Any:
-        if not _is_ready(self, ctx, value):
-            return super().process_value(ctx, value)
-        return self.callback(ctx, self, value) if self.callback else value
+        return _process_value(self, ctx, value, super().process_value)
 
 
 class _Argument(TyperArgument):
     def process_value(self, ctx: Any, value: Any) -> Any:
-        if not _is_ready(self, ctx, value):
-            return super().process_value(ctx, value)
-        return self.callback(ctx, self, value) if self.callback else value
+        return _process_value(self, ctx, value, super().process_value)
 
 
-def _is_ready(parameter: TyperOption | TyperArgument, ctx: Any, value: Any) -> bool:
-    """Return whether a value needs no conversion: a text, or a default. Typer loads pydantic to convert even None."""
+def _process_value(parameter: Any, ctx: Any, value: Any, process: Callable[[Any, Any], Any]) -> Any:
+    """Take over texts, paths and defaults as they are: typer loads pydantic to convert even None."""
+    kind = parameter.type_descriptor.annotation
     if parameter.required and parameter.value_is_missing(value):
-        return False
-    is_text = isinstance(value, str) and parameter.type_descriptor.annotation is str
-    return is_text or ctx.get_parameter_source(parameter.name).name == "DEFAULT"
+        return process(ctx, value)
+    if kind == list[Path] and isinstance(value, tuple):
+        value = [Path(path) for path in value]
+    elif not (kind is str and isinstance(value, str)) and ctx.get_parameter_source(parameter.name).name != "DEFAULT":
+        return process(ctx, value)
+    return parameter.callback(ctx, parameter, value) if parameter.callback else value
 
 
 def _convert_given_values(command: Any) -> Any:
