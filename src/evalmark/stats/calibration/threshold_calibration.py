@@ -162,15 +162,17 @@ def learn_thresholds(
         name=name,
         limit=limit,
         evidence=evidence,
-        metrics=tuple(_calibrated(metric, each, evidence, found) for metric in found.metrics),
+        metrics=tuple(_calibrated(metric, each, evidence, found, kind) for metric in found.metrics),
         run=found.run,
     )
 
 
 def _calibrated(
-    metric: Metric, limit: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
+    metric: Metric, limit: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores, kind: Kind
 ) -> CalibratedMetric:
     values = _values(metric, found)
+    # people choose what they label in a project or a file, so only all outputs of a run tell how scores usually are
+    usual = score_distribution([*values.values()], [found.clusters[key] for key in values]) if kind == "run" else None
     told, choice = random_labels(evidence, values, found.clusters, UNLIKELY / max(1, len(found.metrics)))
     judged = [(one, values[one.key]) for one in told if one.key in values]
     unscored = [one for one in told if one.key not in values]
@@ -195,7 +197,7 @@ def _calibrated(
         alone=sum(found.examples.get(one.key, (False, False)) == (False, False) for one in unscored),
         one_sided=sum(disliked and not liked for liked, disliked in examples),
         embedder=found.embedder,
-        scores=score_distribution([*values.values()], [found.clusters[key] for key in values]),
+        scores=usual,
         is_random=choice.is_random,
         set_aside=choice.set_aside,
     )
