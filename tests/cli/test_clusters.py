@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from evalmark.reports.viewer.store_view import pass_share
+from evalmark.stats.summary.summarise import summarise
+from evalmark.store import open_store
+
 BOT = """
 def answer(row):
     return "no" if row["document"] in ("d0", "d1", "d2", "d3") else "yes"
@@ -94,3 +98,16 @@ def test_copies_of_every_row_change_no_interval_and_validate_names_them(evalmark
     assert done.code == 0
     assert "cases.jsonl: 400 rows equal earlier ones in everything but the id: 'd0-q0-1'" in text
     assert "and 397 more. Equal rows are asked one by one, and count as one case" in text
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_the_list_of_runs_has_the_interval_of_the_report(evalmark, suite, world, copies, repeat):
+    suite.write_text(SUITE.replace("cluster: document", f"repeat: {repeat}"), encoding="utf-8")
+    write(world / "cases.jsonl", rows(questions=2, copies=copies))
+    assert evalmark("run", suite, "-q").code == 0
+    with open_store(world / ".evalmark" / "evalmark.db") as store:
+        run = store.run("last")
+        listed, reported = pass_share(store.verdict_counts(run)), summarise(run).total.pass_rate
+    assert (listed.passed, listed.n) == (reported.passed, reported.n)
+    assert listed.interval.ends == pytest.approx(reported.interval.ends, abs=1e-9)

@@ -17,7 +17,9 @@ class VerdictCounts:
     counted: Mapping[Verdict, int] | None = None
     """Without prompt tests that do not count for the headline figure; None if there are too many to read."""
     by_case: tuple[tuple[int, int], ...] = ()
-    """For cases with several trials: how often each passed, and how often it passed or failed."""
+    """If cases have several trials, or rows are equal in everything but the id: how often each case, with all rows that
+    equal it, passed, and how often it passed or failed.
+    """
 
 
 def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
@@ -36,12 +38,17 @@ def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
     # only the index that begins with the source holds all columns of this query
     other = "source >= 0 and (repeat > 0 or target <> ? or mode <> ?)"
     several = f"select 1 from result r where {part} and {other} limit 1"  # noqa: S608  texts of ours
+    # the content of a case is all but its id
+    equal = f"select 1 from result r where {part} and repeat = 0 and target = ? and mode = ? group by {_CONTENT} having count(*) > 1 limit 1"  # noqa: S608  texts of ours
+    is_read = sum(verdicts.values()) <= _MANY_TESTS
+    has_equal = is_read and db.execute(equal, (number, *firsts[0][1:])).fetchone() is not None
+    group = _CONTENT if has_equal else "source, dataset, position"
     by_case = f"""
         select count(*) filter (where verdict = 'pass'), count(*) filter (where verdict in ('pass', 'fail'))
         from result r where {counted}
-        group by source, dataset, position
+        group by {group}
     """  # noqa: S608  texts of ours
-    has_several = db.execute(several, (number, *firsts[0][1:])).fetchone() is not None
+    has_several = has_equal or db.execute(several, (number, *firsts[0][1:])).fetchone() is not None
     return VerdictCounts(
         verdicts=verdicts,
         counted=_verdicts(db, counted, number) if are_of_rules else verdicts,
@@ -50,7 +57,9 @@ def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
 
 
 _MANY_TESTS = 20_000
-"""The largest number of prompt tests that are read one by one."""
+"""The largest number of prompt tests, and of cases that may be equal, that are read one by one."""
+_CONTENT = """case when content in ('{}', '{"input":""}') then case_id else content end"""
+"""What is equal for equal cases; of some tests only the id is known."""
 _IS_RULE_TEST = """
     (json_type(r.content, '$.metadata.rule') is not null or json_type(r.content, '$.metadata.ruleid') is not null)
 """
