@@ -414,7 +414,9 @@ def test_a_fault_of_the_second_suite_is_said_before_the_first_one_is_run(evalmar
 def test_a_metric_of_a_flag_that_needs_settings_is_sent_to_a_suite(evalmark, server, suite, metric):
     evalmark("run", suite(SCALE), "--judge", "openai/m")
     refused = evalmark("rescore", "last", "--metric", metric)
-    assert (refused.code, "Settings stand in a suite; name one with --suite." in refused.err) == (2, True), refused.text
+    assert (refused.code, "Settings belong in a suite; name one with --suite." in refused.err) == (2, True), (
+        refused.text
+    )
     unknown = evalmark("rescore", "last", "--metric", "lenght")
     assert (unknown.code, "--suite" in unknown.err) == (2, False), unknown.text
 

@@ -246,7 +246,7 @@ def test_one_fault_of_many_tests_is_said_once_and_so_is_that_nothing_judges(eval
     found = evalmark("validate", "p.prompty")
     assert found.code == 2
     nothing, missing = (found.out + found.err).strip().splitlines()
-    assert "nothing judges the answers" in nothing
+    assert "has neither rules nor metric files" in nothing
     assert missing.startswith("p/tests.json:2: p.prompty:2: {{tone}} has no value")
     assert missing.endswith("The same fault is in 47 more rows: lines 7, 12, 17, 22, 27, ….")
 

@@ -57,7 +57,7 @@ def store(world):
 def test_a_rescored_conversation_that_is_taken_up_again_knows_all_that_was_said(store):
     earlier, said = carried_out(PLAN, store)
     assert said == {"0": 0, "1": 2, "2": 4, "3": 6}
-    again = replace(PLAN, kept=earlier)
+    again = replace(PLAN, rescored=earlier)
     begun, first = carried_out(again, store, limit=2)
     assert first == {"0": 0, "1": 2}
     assert carried_out(again, store, resume=begun.id)[1] == said
@@ -66,13 +66,13 @@ def test_a_rescored_conversation_that_is_taken_up_again_knows_all_that_was_said(
 def test_some_turns_of_a_rescored_conversation_are_judged_with_those_before_them(store):
     earlier, _ = carried_out(PLAN, store)
     only_the_last = {"only": lambda case, dataset: case.id == "3"}
-    assert carried_out(replace(PLAN, kept=earlier), store, **only_the_last)[1] == {"3": 6}
+    assert carried_out(replace(PLAN, rescored=earlier), store, **only_the_last)[1] == {"3": 6}
 
 
 def test_a_shard_is_not_judged_anew_by_itself(store):
     earlier, _ = carried_out(PLAN, store, shard=Shard(number=1, of=2))
     with pytest.raises(ConfigError) as refused:
-        carried_out(replace(PLAN, kept=earlier), store)
+        carried_out(replace(PLAN, rescored=earlier), store)
     assert str(refused.value) == (
         f"run {earlier.id} is shard 1/2 and holds a share of the cases only; make one run of all shards with evalmark merge, "
         "and rescore that."
@@ -83,7 +83,7 @@ def test_a_shard_is_not_judged_anew_by_itself(store):
 @pytest.mark.parametrize("limit", [2, None])
 def test_a_part_that_is_judged_anew_is_still_a_part(store, limit):
     earlier, _ = carried_out(PLAN, store, limit=limit)
-    again, _ = carried_out(replace(PLAN, kept=earlier), store)
+    again, _ = carried_out(replace(PLAN, rescored=earlier), store)
     assert again.is_part == (limit is not None)
 
 

@@ -228,7 +228,7 @@ def _report_lost_streams(lost: str, run: "Run", store_option: str) -> int:
 
 def _baseline(plan: "Plan", run_store: "Store", show: RunDisplay) -> "Run | None":
     """Return the run to compare with, or report why there is none yet."""
-    reference = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
+    reference = show.baseline or (plan.baseline if plan.rescored is None and show.shard is None else None)
     run = Run(id="", name=plan.name, created="", suite=plan.suite)
     chosen = baseline_of(run_store, reference, run)
     if chosen.reason:

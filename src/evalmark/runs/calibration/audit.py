@@ -288,7 +288,7 @@ def plan_canaries(
         raise ConfigError(f"run {run.id}: {request.suite or run.suite} has no metric {names_text} to judge canaries.")
     source = DatasetSource(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
     found = replace(plan, name=f"canaries for {run.name}", sources=(source,), scorers=tuple(judges.values()))
-    found = replace(found, targets=(GivenTarget(),), kept=None, repeat=1, gate=None, suite="", notes=())
+    found = replace(found, targets=(GivenTarget(),), rescored=None, repeat=1, gate=None, suite="", notes=())
     return found, tuple(one.bound(None).metric for one in judges.values())
 
 

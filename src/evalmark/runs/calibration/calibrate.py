@@ -14,7 +14,7 @@ from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.documents.atomic_write import write_atomically
-from evalmark.runs.execution.rescore import NO_OVERRIDES, plan_metrics
+from evalmark.runs.execution.rescore import NO_OVERRIDES, UNCALLED_TARGET, plan_metrics
 from evalmark.runs.execution.threshold_notes import evidence_of_run
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
@@ -186,7 +186,7 @@ def _plan(request: CalibrateRequest, settings: Settings, load: Loader, cases: tu
     if request.suite is None:
         plan = plan_metrics(request.metrics, settings, request.overrides, load)
     else:
-        overrides = replace(request.overrides, target="evalmark.runs.execution.rescore:not_asked", lock=NO_LOCK)
+        overrides = replace(request.overrides, target=UNCALLED_TARGET, lock=NO_LOCK)
         plan = plan_suite(request.suite, settings, overrides, load)
         bound = {spec.bound(None).metric.name: spec for spec in plan.scorers}
         metrics = [spec.bound(None).versioned for spec in plan.scorers]

@@ -68,7 +68,7 @@ class Payload:
 def job_spec(plan: Plan, limits: Limits) -> JobSpec:
     """Build the job spec of a plan."""
     return JobSpec(
-        plan=replace(plan, sources=(), embedder=None, models=None, kept=None),
+        plan=replace(plan, sources=(), embedder=None, models=None, rescored=None),
         limits=limits,
         embedding_fingerprint="" if plan.embedder is None else plan.embedder.fingerprint,
         pooled=plan.embedder is not None and not type(plan.embedder).__module__.startswith(_OURS),

@@ -82,7 +82,7 @@ class CallProxy:
         key = (name, identity)
         if key not in self._models:
             self._refuse_other_address(name, identity)
-            self._models[key] = self._gateway.around(
+            self._models[key] = self._gateway.wrap(
                 _ModelOnWorker(name, identity)
             )  # the gateway has the coordinator's own model
         return self._models[key]

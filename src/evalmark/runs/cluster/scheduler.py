@@ -148,7 +148,7 @@ class WorkQueue:
         return self._retry.popleft() if self._retry else None if self.is_exhausted else self._read_next()
 
     def _is_to_empty(self, worker: int) -> bool:
-        """Whether a worker is to have nothing else soon: one for each suspect, half of all workers at the most."""
+        """Whether a worker gets no new items until it is idle: one worker for each suspect, but at most half of all workers."""
         if not self._suspect_items:
             self._emptying.clear()
         elif len(self._emptying) < min(len(self._suspect_items), max(1, len(self._workers) // 2)):

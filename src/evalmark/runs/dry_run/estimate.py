@@ -1,4 +1,4 @@
-"""Estimates a run: every call is made up to the point of sending, and counted."""
+"""Estimates a run: each model call is prepared and counted, but not sent."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +33,9 @@ from evalmark.runs.targets.given_target import GivenTarget
 CHARS_PER_TOKEN = 4
 """Characters per token of English text; other languages and code have fewer."""
 DEFAULT_OUTPUT_TOKENS = 150
-"""Tokens of a reply without any cached reply to go by."""
+"""The assumed tokens of a reply of a model without cached replies."""
 MAX_SEARCHED_RUNS, MAX_READ_RUNS = 100, 5
-"""Number of the newest runs that are searched for known outputs, and of the matching ones that are read."""
+"""How many of the newest runs are searched for runs of the same suite and target, and how many of those are read."""
 PLACEHOLDER_CHARS = 400
 """Characters of the placeholder for an unknown output."""
 
@@ -59,30 +59,32 @@ async def estimate(plan: Plan, options: RunOptions) -> Forecast:
 
 @dataclass(slots=True)
 class _ModelTally:
-    """The calls that one model would get."""
+    """The calls of one model, as counted so far."""
 
     model: ChatModel
     replay: Replay
     """How recorded replies are used."""
     calls: int = 0
     cached: int = 0
-    read: list[int] = field(default_factory=list)
+    input_tokens: list[int] = field(default_factory=list)
     """Input tokens of each call to be sent."""
-    limits: list[int | None] = field(default_factory=list)
-    """The limit of output tokens of each of them; None where the request has none."""
-    recorded: list[int] = field(default_factory=list)
+    output_limits: list[int | None] = field(default_factory=list)
+    """The limit of output tokens of each of these calls; None if the request sets none."""
+    output_tokens: list[int] = field(default_factory=list)
     """Output tokens of recorded replies."""
 
     def forecast(self, prices: Prices) -> ModelForecast:
-        sent = len(self.read)
-        usual_reply = fmean(self.recorded) if self.recorded else DEFAULT_OUTPUT_TOKENS
-        output_tokens = sum(usual_reply if limit is None else min(usual_reply, limit) for limit in self.limits)
-        each = prices.estimate(self.model, round(fmean(self.read)), round(output_tokens / sent)) if sent else None
+        sent = len(self.input_tokens)
+        usual_reply = fmean(self.output_tokens) if self.output_tokens else DEFAULT_OUTPUT_TOKENS
+        output_tokens = sum(usual_reply if limit is None else min(usual_reply, limit) for limit in self.output_limits)
+        each = (
+            prices.estimate(self.model, round(fmean(self.input_tokens)), round(output_tokens / sent)) if sent else None
+        )
         return ModelForecast(
             model=self.model.name,
             calls=self.calls,
             cached=self.cached,
-            input_tokens=sum(self.read),
+            input_tokens=sum(self.input_tokens),
             output_tokens=round(output_tokens),
             cost=None if each is None else each * sent,
             unknown_cost=sent if each is None else 0,
@@ -118,29 +120,29 @@ class _CountingModel:
         self.calls += 1
         self._count(key, request, recorded=reply is not None)
         if reply is None:
-            for more in range(max(0, self._left)):  # these follow only after a reply to this one
+            for more in range(max(0, self._left)):  # the scorer sends these only after a reply to this one
                 self.calls += 1
                 self._count(request.key(self.identity, trial.repeat, first + 1 + more), request, recorded=False)
-            raise ModelCallError("nothing is sent for a forecast", fault="closed")
+            raise ModelCallError("a dry run sends nothing", fault="closed")
         if reply.usage.output_tokens is not None:
-            self._tally.recorded.append(reply.usage.output_tokens)
+            self._tally.output_tokens.append(reply.usage.output_tokens)
         return reply
 
     def _count(self, key: str, request: Request, *, recorded: bool) -> None:
         replay = self._tally.replay
-        if key in self._seen and replay != "off":  # the same request goes out once
+        if key in self._seen and replay != "off":  # the same request is sent once
             return
         self._seen.add(key)
         self._tally.calls += 1
         if recorded and replay in ("auto", "strict"):
             self._tally.cached += 1
             return
-        self._tally.read.append(tokens_of(request))
-        self._tally.limits.append(output_limit(request))
+        self._tally.input_tokens.append(tokens_of(request))
+        self._tally.output_limits.append(output_limit(request))
 
 
 class _Estimator:
-    """Runs a plan up to the point of sending, one dataset at a time."""
+    """Runs a plan without sending any call, one dataset at a time."""
 
     def __init__(self, plan: Plan, options: RunOptions) -> None:
         self.plan, self.options = plan, options
@@ -154,8 +156,8 @@ class _Estimator:
         self.trials = 0
         self.notes: dict[str, None] = {}
         """Notes of the readers, each once."""
-        self.guessed = 0
-        """Outputs that are not known yet."""
+        self.unknown_outputs = 0
+        """The number of outputs that are not known before the run."""
 
     async def count(self, source: DatasetSource, mode: Mode) -> None:
         """Count the calls for one dataset, as single cases or as conversations."""
@@ -187,7 +189,7 @@ class _Estimator:
             )
 
     def forecast(self) -> Forecast:
-        """Return everything that was counted."""
+        """Return the forecast with everything that was counted."""
         prices = Prices(read_prices(self.session.models.settings.models))
         return Forecast(
             name=self.plan.name,
@@ -204,8 +206,8 @@ class _Estimator:
         if self.earlier:
             where = self.earlier[0].id if len(self.earlier) == 1 else f"{self.earlier[0].id} and runs before it"
             yield f"The outputs are those of {where}; where the target returns another output now, judges are called again."
-        if self.guessed:
-            yield f"{count(self.guessed, 'output')} not known yet; their judge calls are counted as sent."
+        if self.unknown_outputs:
+            yield f"{count(self.unknown_outputs, 'output')} not known yet; their judge calls are counted as sent."
         if self.options.settings.replay == "strict":
             yield "With --replay strict nothing is sent: calls without a cached reply would be errors."
 
@@ -219,7 +221,7 @@ class _Estimator:
         return {target.name: self._target(target, source, mode) for target in self.plan.targets}
 
     def _target(self, target: Target, source: DatasetSource, mode: Mode) -> Target:
-        if isinstance(target, GivenTarget) or self.plan.kept is not None:
+        if isinstance(target, GivenTarget) or self.plan.rescored is not None:
             return target
         if (model := model_of(target)) is not None:
             counted = cast(Target, replace(cast(Any, target), model=self._counting(model)))
@@ -227,9 +229,9 @@ class _Estimator:
         return _EstimatedTarget(self, target.name, None, self._known(source.info.name, mode))
 
     def _earlier_runs(self) -> list[Run]:
-        """The newest runs of the same suite and target, whose outputs are likely to be the same again."""
+        """Return the newest runs of the same suite and target, whose outputs are likely to occur again."""
         plan = self.plan
-        if plan.is_answered or plan.asks_models or plan.kept is not None or not plan.chat_models:
+        if plan.is_answered or plan.asks_models or plan.rescored is not None or not plan.chat_models:
             return []
         same = (plan.suite, plan.target_name)
         return [run for run in self.options.store.runs(MAX_SEARCHED_RUNS) if (run.suite, run.target) == same][
@@ -237,7 +239,7 @@ class _Estimator:
         ]
 
     def _known(self, dataset: str, mode: Mode) -> KnownOutputs:
-        """The outputs of these runs, the newest for each case; runs may lack cases."""
+        """Return the outputs of the earlier runs, for each case the newest."""
         outputs: dict[tuple[str, str, int], Output] = {}
         for run in self.earlier:
             for r in run.results:
@@ -261,10 +263,10 @@ class _EstimatedTarget:
             try:
                 return await self.model(case)
             except ModelCallError:
-                self.estimator.guessed += 1
+                self.estimator.unknown_outputs += 1
                 return self._unknown()
         found = self.known.get((case.id, canonical(case.input), current_trial_context().repeat))
-        self.estimator.guessed += found is None
+        self.estimator.unknown_outputs += found is None
         return found or self._unknown()
 
     def _unknown(self) -> Output:
@@ -273,7 +275,7 @@ class _EstimatedTarget:
 
 
 def _questions(spec: ScorerSpec) -> int:
-    """Return how many questions the judge gets about one output."""
+    """Return how many questions the scorer sends to its judge for one output."""
     return int(getattr(spec.scorer, "questions", 1))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelForecast:
-    """The calls that one model would get."""
+    """The model calls of a run to one model."""
 
     model: str
     """As the user named it."""

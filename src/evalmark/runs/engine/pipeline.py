@@ -54,12 +54,12 @@ class _Pipeline:
         self.work, self.limits, self.stop = work, limits, stop
         self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AsyncItems(iter(work.trials))
         self.window: FairQueue[None] = FairQueue(self._enter_window, self._leave_window)
-        """Trials that wait to be run, because as many as the window allows are being scored."""
+        """Trials that wait, because as many outputs as the window allows are being scored."""
         self.free = limits.window
         self.scoring: set[asyncio.Task[None]] = set()
         self.scorers: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
         self.at_once = {mode for mode, scorers in self.scorers.items() if not any(map(may_wait, scorers))}
-        """Modes whose scorers wait for nothing, so that the task that calls the target scores its output too."""
+        """Modes whose scorers never wait: the task that calls the target then scores its output too."""
         self.writer = ResultWriter(work, limits, watch)
         self.source_exhausted = False
         self.left_out = False
@@ -135,21 +135,21 @@ class _Pipeline:
             if isinstance(item, Result):
                 await self.writer.put(item)
             elif isinstance(item, AnsweredTurn):
-                if target is not shared:  # it remembers by itself
+                if target is not shared:  # the target keeps the history itself
                     unseen_turns.append(_after(history, item.case))
                 history += _turns(item.case, item.output)
             else:
-                asked = item.trial.case if isinstance(item, AnsweredTrial) else item.case
+                turn = item.trial.case if isinstance(item, AnsweredTrial) else item.case
                 if isinstance(item, Trial):
                     await self._replay_turns_to_target(target, unseen_turns, item.repeat)
-                if (output := await self._run_trial(item, _after(history, asked), target)) is None:
+                if (output := await self._run_trial(item, _after(history, turn), target)) is None:
                     return
-                history += _turns(asked, output)
+                history += _turns(turn, output)
 
     async def _replay_turns_to_target(self, target: Target, unseen_turns: list[Case], repeat: int) -> None:
         """Repeat recorded turns for a target that keeps its own history: the object that saw them no longer exists.
 
-        The outputs of this time are discarded, since those turns are recorded.
+        The outputs are discarded, since those turns are recorded.
         """
         while unseen_turns and not self.stop.is_set():
             case = unseen_turns.pop(0)
@@ -160,7 +160,7 @@ class _Pipeline:
                     self._end(reason)
 
     async def _run_trial(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
-        """Return the target's output, which goes on to the scorers; None when the run stops."""
+        """Run the target, pass its output to the scorers, and return the output; None if the run stops."""
         trial = item.trial if isinstance(item, AnsweredTrial) else item
         await self.window.acquire(None)
         if self.stop.is_set():
@@ -234,7 +234,7 @@ class ResultWriter:
         await self._done.put(result)
 
     def end(self) -> None:
-        """Announce the end without waiting: a sink that fails takes nothing off a full queue."""
+        """Announce the end without waiting, since the queue may be full and the sink may have failed."""
         self._is_over = True
         if self._done.empty():
             self._done.put_nowait(None)
@@ -245,7 +245,7 @@ class ResultWriter:
         return masked_results_note(self._masked)
 
     async def run(self) -> None:
-        """Write until the end, each time what gathered while the last batch was written.
+        """Write until the end; each batch has the results that arrived while the last one was written.
 
         Raises:
             StoreError: the sink could not write; what was acknowledged before is kept.
@@ -282,7 +282,7 @@ class _AsyncItems:
 
 @dataclass(frozen=True, slots=True)
 class _MissingTarget:
-    """Stands for a target that is not called, since all its outputs are known."""
+    """A placeholder for a target that is not called, since all its outputs are known."""
 
     name: str
 
@@ -303,7 +303,7 @@ def _after(history: tuple[Turn, ...], case: Case) -> Case:
 
 
 def _turns(case: Case, output: Output) -> tuple[Turn, ...]:
-    """Return what a turn adds to the history of later ones."""
+    """Return the messages that a turn adds to the history of later turns."""
     if output.error is not None:
         return ()
     return (Turn(role="user", content=case.input), Turn(role="assistant", content=output.value))

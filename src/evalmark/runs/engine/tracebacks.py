@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 MOST_FRAMES = 30
-"""Frames kept of each exception in a chain; the last ones tell most."""
+"""The most frames of an exception that are kept: the last ones."""
 MOST_ERRORS = 10
-"""Exceptions kept of a chain or a group."""
+"""The most exceptions of a chain or a group that are kept."""
 LONGEST = 20_000
-"""Characters kept of a traceback."""
+"""The most characters of a traceback that are kept."""
 _LONGEST_LINE = 300
 _LEFT_OUT = "evalmark left out "
 _CUT = re.compile(f'  File "{_LEFT_OUT}([0-9,]+)", line 0, in ')
@@ -27,8 +27,8 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 def user_traceback(error: BaseException) -> dict[str, Any]:
     """Return `raised_at` (`file:line`) and `traceback` of an error, with the user's frames only.
 
-    Frames of evalmark, of Python's library and of installed packages are left out. Where nothing else is there (the target
-    itself is an installed package), those of the package stay. Paths are relative to the working directory.
+    Frames of evalmark, of Python's library and of installed packages are left out. If no other frames are left (the target
+    itself is an installed package), those of the package are kept. Paths are relative to the working directory.
     """
     try:
         trace = traceback.TracebackException.from_exception(error, lookup_lines=False, compact=True)
@@ -48,7 +48,7 @@ def user_traceback(error: BaseException) -> dict[str, Any]:
 
 
 def _chain(trace: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
-    """The exception, its causes and the members of groups, each once; what is more is cut off."""
+    """Yield the exception, its causes and the members of groups, each once, up to `MOST_ERRORS`."""
     waiting, count = [trace], 0
     while waiting:
         one = waiting.pop(0)
@@ -73,7 +73,7 @@ def _is_foreign(frame: traceback.FrameSummary) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _origin(filename: str) -> str:
-    """Whose code a file holds: `evalmark`, `python`, `package` or `user`."""
+    """Return whose code a file contains: `evalmark`, `python`, `package` or `user`."""
     if filename.startswith("<frozen "):
         return "python"
     if filename.startswith(_OURS):
@@ -98,7 +98,7 @@ def _shown(frames: Sequence[traceback.FrameSummary]) -> traceback.StackSummary:
 
 
 def _path(filename: str) -> str:
-    """The path as its reader knows it: from the working directory, else from home, else as it is."""
+    """Return the path relative to the working directory or to the home folder, else unchanged."""
     if not Path(filename).is_absolute():
         return filename
     for root, start in ((Path.cwd(), ""), (Path.home(), "~/")):

@@ -29,14 +29,13 @@ LONGEST_REASON = 2_000
 async def call_target(target: Target, case: Case, within: float | None = None) -> Output:
     """Return the target's output for a case; an exception becomes an output with an error.
 
-    `within` is in seconds; None waits as long as it takes. What the target's model calls wait for
-    their turn does not count.
+    `within` is the time limit in seconds; None: no limit. Time that the target's model calls spend in queues does not count.
 
     Raises:
-        RunStoppedError: the target could make no further call in this run.
+        RunStoppedError: no further model call is possible in this run.
     """
     started, uses = time.perf_counter(), current_trial_context()
-    output = await _answered(target, case, within)
+    output = await _call(target, case, within)
     tools = uses.tools
     if tools is not None and isinstance(tools.fault, RunStoppedError):
         raise tools.fault
@@ -45,7 +44,7 @@ async def call_target(target: Target, case: Case, within: float | None = None) -
     return with_tool_calls(output, tools)
 
 
-async def _answered(target: Target, case: Case, within: float | None) -> Output:
+async def _call(target: Target, case: Case, within: float | None) -> Output:
     started = time.perf_counter()
     try:
         return await _within(within, target(case))
@@ -64,7 +63,7 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
 
 
 def _failed(message: str, started: float, error: BaseException | None = None) -> Output:
-    """Return an output with an error, with the target's own time; of a model call, that of its last attempt."""
+    """Return an output with an error and the time of the target; for a failed model call, the time of its last attempt."""
     elapsed = time.perf_counter() - started
     seconds, details = current_trial_context().active_seconds(elapsed), {} if error is None else error_details(error)
     waited = None
@@ -75,7 +74,7 @@ def _failed(message: str, started: float, error: BaseException | None = None) ->
 
 
 def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
-    """Return the output with the calls that its target made; an error where one was refused.
+    """Return the output with the tool calls of its target; an output with an error if a tool call was refused.
 
     The target may have continued: agents pass the error of a tool to their model as the output of the tool.
     """
@@ -83,7 +82,7 @@ def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
         return output
     error = output.error if tools.fault is None else describe_error(tools.fault)
     calls = output.metadata.get("calls", [])
-    if tools.used and isinstance(calls, list | tuple):  # else the target means something else by it
+    if tools.used and isinstance(calls, list | tuple):  # otherwise the target uses the name for something else
         return replace(output, error=error, metadata={**output.metadata, "calls": [*calls, *dict.fromkeys(tools.used)]})
     return output if error == output.error else replace(output, error=error)
 
@@ -96,25 +95,25 @@ async def run_scorers(
     An output with an error is not scored: its scores are `skipped`. An output with a masked secret is `unscored`.
 
     Raises:
-        RunStoppedError: a scorer could make no further call in this run.
+        RunStoppedError: no further model call is possible in this run.
     """
     if output.error is not None:
         return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
     if output.masked:
         return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
-    if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task each would cost more than they do
+    if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task for each would take longer than the scorers
         return tuple([score for scorer in scorers for score in await _run_scorer(scorer, case, output, within)])
     outcomes = await asyncio.gather(
         *(_run_scorer(scorer, case, output, within) for scorer in scorers), return_exceptions=True
     )
-    for outcome in outcomes:  # only now, when none of them is still at work
+    for outcome in outcomes:  # only now, when none of them is running any more
         if isinstance(outcome, BaseException):
             raise outcome
     return tuple(score for scores in outcomes for score in cast(Sequence[Score], scores))
 
 
 def may_wait(scorer: Scorer) -> bool:
-    """Return whether a scorer may wait for something; all do that do not declare otherwise."""
+    """Return whether a scorer may wait, for example for a model; it may unless it declares otherwise."""
     return bool(getattr(scorer, "may_block", True))
 
 
@@ -168,7 +167,7 @@ async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
-    """Return whether a task finishes in time; waiting of its model calls does not count."""
+    """Return whether a task finishes in time; time that its model calls spend in queues does not count."""
     clock, uses = asyncio.get_running_loop().time, current_trial_context()
     started, before, left = clock(), uses.waited(), seconds
     while left > 0:
@@ -192,7 +191,7 @@ async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseExceptio
 
 
 async def _cancel(task: asyncio.Task[Any]) -> None:
-    """Cancel foreign work; work that ignores the cancellation is left behind."""
+    """Cancel foreign work; work that ignores the cancellation is abandoned."""
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=GRACE)
     if not done:
@@ -211,7 +210,7 @@ def _is_cancelled_from_outside() -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an exception as one line: its type and its text, cut where it is very long.
+    """Return an exception as one line: its type and its text, truncated if it is very long.
 
     >>> describe_error(ValueError("no such city"))
     'ValueError: no such city'

@@ -1,4 +1,4 @@
-"""What an engine runs, with its limits, and how the run of an engine ended."""
+"""The input of an engine (trials, targets, scorers, limits), and its outcome."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -69,7 +69,7 @@ EngineItem = Trial | Result | AnsweredTrial | Conversation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What an engine runs, with everything it needs."""
+    """The trials for an engine to run, with everything it needs for them."""
 
     trials: "Iterable[EngineItem] | AsyncIterator[EngineItem]"
     """A Result is recorded unchanged, for example that of a row that could not be read."""
@@ -80,7 +80,7 @@ class Work:
     on_verdicts: VerdictListener | None = None
     """Called with the verdicts of results once they are durable."""
     turn_scorers: Sequence[Scorer] = ()
-    """Those that judge the turns of conversations."""
+    """The scorers of turns of conversations."""
     tools: ToolReplay | None = None
     """Record/replay of the target's tool calls; None: the tools are called without it."""
     get_model: GetModel | None = None
@@ -94,11 +94,11 @@ class EngineOutcome:
     recorded: int
     """Results that are durable."""
     stopped: bool
-    """True when a stop left trials out."""
+    """Whether trials were left out because of a stop."""
     reason: str = ""
-    """Why no further call could be made, where that is what stopped the run."""
+    """Why no further model call was possible, if that stopped the run; else empty."""
     longest_block: float
-    """The longest time, in seconds, that something kept the event loop to itself."""
+    """The longest time, in seconds, that the event loop was blocked."""
     notes: tuple[str, ...] = ()
     """Remarks for readers of the run."""
 

@@ -28,14 +28,13 @@ class Baseline:
 
     run: Run | None = None
     reason: str = ""
-    """Why there is none, in one sentence; empty if no baseline was named."""
+    """Why there is none, as one sentence; empty if no baseline was named."""
 
 
 def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     """Return the run that a reference names: an id, `last`, `last~1`, or `last-green`; none for `none` and None.
 
-    `of` is the run to compare, of which only name and suite count, and its id if it is stored already: `last-green` is an
-    older run.
+    `of` is the run to compare with the baseline; only its name, suite and id are used. `last-green` is a run before it.
 
     Raises:
         StoreError: there is no such run.
@@ -61,7 +60,7 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
 
 
 def _earlier(store: "Store", of: Run) -> Iterator[Run]:
-    """Yield the runs before one, the newest first; all runs where it is not stored yet."""
+    """Yield the runs before a run, the newest first; all runs if it is not stored yet."""
     runs = store.runs()
     if not any(run.id == of.id for run in runs):
         yield from runs

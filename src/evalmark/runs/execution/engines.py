@@ -23,7 +23,7 @@ else:
     engine = LazyModule("evalmark.runs.isolation.engine")
 
 EngineFactory = Callable[[ModelGateway, BoundPlan, EmbeddingCache], Engine]
-"""Makes the engine of a run out of what all its trials share."""
+"""Makes the engine of a run from its gateway, its bound plan and its vector cache."""
 
 
 @asynccontextmanager
@@ -31,14 +31,14 @@ async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIt
     """Open the engine that the settings name; it is ready before the run begins.
 
     Raises:
-        MissingExtraError: Ray is wanted and not installed.
-        ConfigError: the place means nothing or cannot be used, or the plan cannot be sent there or to worker processes.
+        MissingExtraError: the settings name Ray, and it is not installed.
+        ConfigError: the setting `on` is invalid, the cluster cannot be used, or the plan cannot be sent to workers.
     """
     if settings.isolate and settings.on != "local":
         raise ConfigError(
             f"--isolate starts workers on this machine, and --on {settings.on} elsewhere; use one of them."
         )
-    if settings.isolate and plan.kept is None:
+    if settings.isolate and plan.rescored is None:
         async with engine.open_engine(plan.targets, settings.replay) as isolated:
             yield lambda gateway, bound, cache: isolated
         return

@@ -35,13 +35,13 @@ else:
     sequential_stop = LazyModule("evalmark.runs.execution.sequential_stop")
 
 OWN_FILES = 32
-"""Open files left to evalmark itself: the store, the model, the reports."""
+"""The number of open files reserved for evalmark itself: the store, the models, the reports."""
 STOPPED = "Stopped: "
-"""Start of the note on why a run stopped sending calls; a resumed run drops the note."""
+"""The beginning of the note on why a run stopped early; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
 UNMATCHED = "No case matches the conditions."
 FILES_EACH = 2
-"""Open files left to every trial: a connection, and one more."""
+"""The number of open files assumed for each trial: a connection, and one more."""
 
 
 async def execute(plan: Plan, options: RunOptions) -> Run:
@@ -96,7 +96,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
 
 
 def _with_score_notes(plan: Plan, run: Run, store: RunStore) -> Run:
-    """Add a warning for each learned threshold whose metric scores otherwise now."""
+    """Add a warning for each learned threshold whose metric now has other scores than when it was learned."""
     if not plan.locked or run.status != "complete":
         return run
     notes = score_notes(plan, replace(run, results=store.run(run.id).results))
@@ -110,7 +110,7 @@ async def _run_engine(
     if stopper is None:
         return await engine(work, limits, stop=options.stop, watch=options.on_results)
     drawn = replace(work, trials=stopper.trials())
-    return await engine(drawn, limits, stop=stopper.stop, watch=stopper.and_then(options.on_results))
+    return await engine(drawn, limits, stop=stopper.stop, watch=stopper.watch_and(options.on_results))
 
 
 def _with_notes(
@@ -128,11 +128,11 @@ def _filter_notes(source: TrialSource) -> tuple[str, ...]:
         return ()
     if not source.rows.total():
         return (UNMATCHED,) if source.assignment is None else ()  # another shard may have some
-    return (GAPS,) if "conversation" in source.plan.modes and source.plan.kept is None else ()
+    return (GAPS,) if "conversation" in source.plan.modes and source.plan.rescored is None else ()
 
 
 def _interrupted_note(calls: int | None) -> str:
-    """Say which calls a resumed run sends again, since their replies were lost."""
+    """Return the note on calls that a resumed run sends again, since their replies were lost."""
     if calls is None:
         return "The run was interrupted on another machine; an unknown number of in-flight model calls are sent again."
     was, is_sent = ("was", "it is") if calls == 1 else ("were", "they are")
@@ -155,7 +155,7 @@ def _with_spending(run: Run, session: RunSession, store: RunStore, plan: Plan) -
 
 
 def _affordable_jobs(jobs: int, notes: dict[str, None]) -> int:
-    """Return how many trials the system's limit on open files allows at once; adds a note where it lowers `jobs`."""
+    """Return how many trials the system's limit on open files allows at once; add a note if that is less than `jobs`."""
     allowed = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else -1
     room = max(1, (allowed - OWN_FILES) // FILES_EACH)
     if allowed < 0 or jobs <= room:
@@ -186,7 +186,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         earlier = options.store.run(options.resume)
         check_resumable(earlier, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
         order = _order(plan, earlier.until_decided)
-        # The outputs stay; gate, thresholds and repeats are those of the present suite.
+        # Recorded outputs are kept; gate, thresholds and repeats are those of the suite as it is now.
         taken = options.store.resume(earlier.id, retry_errors=options.retry_errors)
         dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
         notes = tuple(note for note in taken.notes if not note.startswith(dropped) and SCORES_MOVED not in note)
@@ -216,14 +216,14 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
     return run
 
 
-def _order(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
+def _order(plan: Plan, earlier: UntilDecided | None = None) -> UntilDecided | None:
     """Return the random order of a run that stops early; None for all other runs."""
-    return sequential_stop.case_order(plan, kept) if plan.until_decided else None
+    return sequential_stop.case_order(plan, earlier) if plan.until_decided else None
 
 
 def _is_part(plan: Plan, options: RunOptions) -> bool:
     """Return whether cases may be left out, here or in the run that is scored again."""
-    return options.is_part or (plan.kept is not None and plan.kept.is_part)
+    return options.is_part or (plan.rescored is not None and plan.rescored.is_part)
 
 
 def _with_rows(plan: Plan, options: RunOptions, checked: PlanCheck) -> tuple[DatasetInfo, ...]:
@@ -239,7 +239,7 @@ def _known_datasets(earlier: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
 
 
 def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper: "SequentialStop | None") -> Run:
-    """Return the header of a run that is over: complete, interrupted, or stopped by an error."""
+    """Return the final header of a run: complete, interrupted, or stopped by an error."""
     whole = outcome is not None and (not outcome.stopped or (stopper is not None and stopper.is_over))
     return replace(
         run,
@@ -248,7 +248,7 @@ def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper
         datasets=tuple(replace(info, rows=source.rows[info.name] if whole else None) for info in run.datasets),
         shard=run.shard
         and replace(run.shard, dealt=source.assignment.seen if whole and source.assignment is not None else {}),
-        until_decided=stopper.ended if stopper is not None and whole else run.until_decided,
+        until_decided=stopper.final_state if stopper is not None and whole else run.until_decided,
     )
 
 
@@ -262,7 +262,7 @@ def _outcome_notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str
         return stopped
     note = (
         f"Something blocked the event loop for {outcome.longest_block:z.1f} s, and every other trial waited; "
-        "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
+        "move blocking work of an `async` target or scorer to a plain function, which runs in a thread of its own."
     )
     return (*stopped, note)
 

@@ -17,10 +17,10 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a plan is executed; no option changes what is found for a trial."""
+    """How a plan is executed; no option changes the output or the scores of a trial."""
 
     store: RunStore
-    """Where results go: a store, or `MemoryRunStore()`."""
+    """The storage of the run: a store, or `MemoryRunStore()`."""
     settings: Settings = DEFAULTS
     resume: str | None = None
     """The id of the run to resume; None starts a new one."""
@@ -35,7 +35,7 @@ class RunOptions:
     stop: asyncio.Event | None = None
     """Set by the caller to end the run early."""
     baseline: Run | None = None
-    """An earlier run that a run which stops once it is decided must not be worse than."""
+    """The earlier run to compare with while the run goes on, if it stops as soon as its gate is decided."""
     on_start: Callable[[Run, PlanCheck], None] | None = None
     """Called once, when all checks have passed and the run has its id."""
     on_results: ResultCallback | None = None

@@ -38,7 +38,7 @@ class RescoreRequest:
     metrics: tuple[str, ...] = ()
     """Scorers as names, files or `module:attribute`; empty: those of the suite."""
     suite: Path | None = None
-    """Whose metrics, judge and gate count; None: those of the suite that the run was made with."""
+    """The suite with the metrics, judges and gate to use; None: the suite of the run."""
     overrides: Overrides = NO_OVERRIDES
 
 
@@ -50,19 +50,24 @@ def plan_rescore(request: RescoreRequest, settings: Settings, load: Loader = loa
             used; or a metric scores conversations and the run has none.
     """
     run = request.run
-    if not settings.judge:  # the same judges score again, where no other is named
+    if not settings.judge:  # the same judges score again unless another is named
         settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
     if request.metrics and request.suite is not None:
         raise ConfigError("--metric and --suite are mutually exclusive; use one of them.")
     if request.metrics:
-        plan = _of_metrics(request, settings, load)
+        plan = _plan_named_metrics(request, settings, load)
     else:
         suite = request.suite or (Path(run.suite) if run.suite else None)
         if suite is None:
             raise ConfigError(f"run {run.id} was made without a suite; specify the metrics with --metric or --suite.")
-        plan = plan_suite(suite, settings, replace(request.overrides, target=_NOT_ASKED), load, recorded_cases)
+        plan = plan_suite(suite, settings, replace(request.overrides, target=UNCALLED_TARGET), load, recorded_cases)
     plan = replace(
-        plan, name=run.name, kept=run, repeat=run.repeat, targets=(_Kept(run.target),), sources=_sources(run)
+        plan,
+        name=run.name,
+        rescored=run,
+        repeat=run.repeat,
+        targets=(_RescoredTarget(run.target),),
+        sources=_sources(run),
     )
     missing = set(plan.modes) - _modes(run)
     if missing and run.results:
@@ -74,16 +79,17 @@ def plan_rescore(request: RescoreRequest, settings: Settings, load: Loader = loa
     return plan
 
 
-_NOT_ASKED = "evalmark.runs.execution.rescore:not_asked"
+UNCALLED_TARGET = "evalmark.runs.execution.rescore:uncalled_target"
+"""Replaces the target of a suite whose metrics alone are used, so that the target is not imported."""
 
 
-def not_asked(case: Case) -> None:
-    """Stand for the target while the suite is read."""
+def uncalled_target(case: Case) -> None:
+    """Do nothing; never called."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """The target of an earlier run, by its name; it is not called."""
+class _RescoredTarget:
+    """Has the name of the target of an earlier run; it is never called."""
 
     name: str
 
@@ -91,7 +97,7 @@ class _Kept:
         return Output(error="the target is not called again")
 
 
-def _of_metrics(request: RescoreRequest, settings: Settings, load: Loader) -> Plan:
+def _plan_named_metrics(request: RescoreRequest, settings: Settings, load: Loader) -> Plan:
     plan = plan_metrics(request.metrics, settings, request.overrides, load)
     return replace(plan, name=request.run.name, suite=request.run.suite)
 
@@ -106,9 +112,9 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
     models = ModelFactory(settings=settings)
     specs: list[ScorerSpec] = []
     for name in names:
-        one = _one(name, (here,))
-        called = overrides.judges or ((one.judge,) if one.judge else settings.judge)
-        judges = [judge_named(judge, "--judge") for judge in called]
+        one = _flag_metric(name, (here,))
+        judge_names = overrides.judges or ((one.judge,) if one.judge else settings.judge)
+        judges = [judge_named(judge, "--judge") for judge in judge_names]
         specs += with_judges(one.spec, judges if one.spec.needs_judge else (), models)
     return Plan(
         name="",
@@ -119,14 +125,14 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
     )
 
 
-def _one(name: str, folders: tuple[Path, ...]) -> ResolvedMetric:
-    """Return the metric of a flag, which takes no settings."""
+def _flag_metric(name: str, folders: tuple[Path, ...]) -> ResolvedMetric:
+    """Return the metric that --metric names; a flag cannot set settings."""
     try:
         return metric_named(name, f"--metric {name}", folders)
     except ConfigError as fault:
         if name.removeprefix("not-") not in scorer_names():
             raise
-        raise ConfigError(f"{fault} Settings stand in a suite; name one with --suite.") from fault
+        raise ConfigError(f"{fault} Settings belong in a suite; name one with --suite.") from fault
 
 
 def _sources(run: Run) -> tuple[DatasetSource, ...]:

@@ -7,18 +7,18 @@ from collections.abc import Callable
 SECONDS = 1.0
 """Timeout of git commands in seconds."""
 CHANGED = "+"
-"""Behind a commit from which tracked files differ."""
+"""The suffix of a commit from which tracked files differ."""
 _DESCRIBE = ("describe", "--always", "--abbrev=40", f"--dirty={CHANGED}", "--exclude=*")
 
 
 def revision() -> str:
-    """Return the commit that is checked out, with a `+` where tracked files differ; empty where it is unknown."""
+    """Return the commit that is checked out, with a `+` if tracked files differ; empty if it is unknown."""
     code, text = _git(*_DESCRIBE)
     return text if code == 0 else ""
 
 
 def revision_in_background() -> Callable[[], str]:
-    """Start asking for the revision; return a function that waits for it and returns it."""
+    """Start git in a thread; return a function that waits for the revision and returns it."""
     texts: list[str] = []
     thread = threading.Thread(target=lambda: texts.append(revision()), name="evalmark-revision", daemon=True)
     thread.start()
@@ -31,9 +31,9 @@ def revision_in_background() -> Callable[[], str]:
 
 
 def is_ancestor(commit: str) -> bool | None:
-    """Return whether a commit is checked out or among its ancestors; None where git does not say.
+    """Return whether a commit is checked out or among its ancestors; None if git cannot tell.
 
-    A `+` behind it does not count.
+    A `+` at the end of the commit is ignored.
     """
     named = commit.removesuffix(CHANGED)
     if not named.isalnum():
@@ -43,8 +43,8 @@ def is_ancestor(commit: str) -> bool | None:
 
 
 def _git(*words: str) -> tuple[int, str]:
-    """Return the exit code of git and its output; -1 where it could not run."""
-    # Nothing that the repository's own settings name is started, and no lock is taken that another git would wait for.
+    """Return the exit code of git and its output; -1 if git could not run."""
+    # No program that the repository's settings name is started, and no lock is taken for which another git would wait.
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *words]
     try:
         done = subprocess.run(  # noqa: S603  fixed words, and a commit made of letters and digits

@@ -1,4 +1,4 @@
-"""Writes a run that consists of parts, which come from tests or from other processes."""
+"""Writes a run that is put together from parts, such as the results of tests or of other processes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -14,9 +14,9 @@ from evalmark.storage.results.run_ids import new_run_id
 from evalmark.storage.results.stored_results import masked_result, masked_results_note
 
 from .execute import timestamp, versions
-from .revision import revision_in_background as asked_revision
+from .revision import revision_in_background
 
-Held = tuple[str, str]
+DatasetMetric = tuple[str, str]
 """A dataset, and the name of a metric that applies to it."""
 
 
@@ -28,13 +28,13 @@ class RunWriter:
         self._revision = revision
         self._sink: Sink = store.sink(run.id)
         self._rows: defaultdict[str, set[int]] = defaultdict(set)
-        self._held: set[Held] = set()
+        self._written: set[DatasetMetric] = set()
         self._masked = 0
 
     def add_part(self, part: Run) -> None:
         """Add the datasets, metrics and spending of a part to the run's header."""
-        grown = with_part(self.run, part, self._held)
-        self._held |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
+        grown = with_part(self.run, part, self._written)
+        self._written |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
         if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
             self.store.amend(grown)
         self.run = grown
@@ -77,16 +77,16 @@ def start_run(store: RunStore, name: str, gate: Gate | None = None, resume: str 
     if resume is not None:
         return RunWriter(store, replace(store.resume(store.run(resume).id), results=(), gate=gate, finished=None))
     run = Run(id=new_run_id(), name=name, created=timestamp(), status="running", gate=gate, versions=versions())
-    commit = asked_revision()
+    commit = revision_in_background()
     store.start(run)
     return RunWriter(store, run, commit)
 
 
-def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
+def with_part(run: Run, part: Run, written: Collection[DatasetMetric] = ()) -> Run:
     """Return the header of a run with the datasets, metrics and spending of a part.
 
     A metric that differs from another dataset's metric of the same name, for example in its threshold, applies to its
-    dataset only. Metrics that are `held` by a dataset already stay unchanged.
+    dataset only. Metrics in `written` were written with an earlier part of their dataset, and stay unchanged.
     """
     names = {info.name for info in run.datasets}
     new = tuple(info for info in part.datasets if info.name not in names)
@@ -95,7 +95,7 @@ def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
         run,
         target=", ".join(targets),
         datasets=(*(_again(info, part) for info in run.datasets), *new),
-        metrics=_metrics(run.metrics, part, held),
+        metrics=_metrics(run.metrics, part, written),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
         spending=spending_by_model((*run.spending, *part.spending)),
@@ -104,17 +104,17 @@ def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
 
 
 def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
-    """Return the dataset as the part has it, where the part has run it again with other scorers."""
+    """Return the dataset with the plan of the part, if the part has run it again with other scorers."""
     return next((other for other in part.datasets if other.name == info.name and other.plan), info)
 
 
-def _metrics(metrics: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
+def _metrics(metrics: Sequence[Metric], part: Run, written: Collection[DatasetMetric]) -> tuple[Metric, ...]:
     merged = list(metrics)
     for info, metric in product(part.datasets, part.metrics):
         current = metrics_for(merged, info.name).get(metric.name)
         if current is None:
             merged.append(metric)
-        elif replace(current, dataset="") != metric and (info.name, metric.name) not in held:
+        elif replace(current, dataset="") != metric and (info.name, metric.name) not in written:
             merged = [other for other in merged if (other.name, other.dataset) != (metric.name, info.name)]
             if metric not in merged:
                 merged.append(replace(metric, dataset=info.name))

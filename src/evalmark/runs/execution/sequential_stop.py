@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from evalmark.stats.summary.random_order import CasePosition
 
 SEEDS = 2**31
+"""The number of possible random seeds."""
 DRAWN = "Cases ran in random order"
+"""The beginning of the note on the order of the cases."""
 SAVED = "Saved: "
-"""How the notes begin that say in which order cases ran, and how many did not run."""
+"""The beginning of the note on cases that did not run."""
 
 
 def case_order(plan: Plan, earlier: UntilDecided | None = None) -> UntilDecided:
     """Return the random order of a run that stops early; a resumed run keeps its order.
 
     Raises:
-        ConfigError: its cases build on each other, or it has another order.
+        ConfigError: a metric scores conversations, whose turns have an order, or the resumed run has another seed.
     """
     if "conversation" in plan.modes:
         raise ConfigError("--until-decided runs cases in random order, but a metric here scores whole conversations.")
@@ -55,13 +57,13 @@ def case_order(plan: Plan, earlier: UntilDecided | None = None) -> UntilDecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialStop:
-    """Looks at the results of one run as they come, and stops it once its gate is decided."""
+    """Reads the results of one run as they arrive, and stops the run once its gate is decided."""
 
     source: TrialSource
     header: UntilDecided
     order: "Sequence[CasePosition]"
     rows: "dict[CasePosition, PlannedRow]"
-    deciding: "SequentialGate"
+    gate: "SequentialGate"
     in_order: "OrderedResults"
     stop: asyncio.Event
 
@@ -73,11 +75,11 @@ class SequentialStop:
     def watch(self, results: Sequence[Result]) -> None:
         """Take new results, and stop the run once nothing can change the verdict."""
         self.in_order.add(results)
-        if self.deciding.outcome is not None:
+        if self.gate.outcome is not None:
             self.stop.set()
 
-    def and_then(self, watch: ResultCallback | None) -> ResultCallback:
-        """Return a callback that takes results and passes them to another callback."""
+    def watch_and(self, watch: ResultCallback | None) -> ResultCallback:
+        """Return a callback that watches results and passes them to another callback."""
 
         def both(results: Sequence[Result]) -> None:
             self.watch(results)
@@ -89,24 +91,24 @@ class SequentialStop:
     @property
     def is_decided(self) -> bool:
         """Whether the verdict is known before every case has run."""
-        return self.deciding.outcome is not None and self.in_order.left > 0
+        return self.gate.outcome is not None and self.in_order.left > 0
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to run."""
-        return self.deciding.outcome is not None or self.in_order.left == 0
+        return self.gate.outcome is not None or self.in_order.left == 0
 
     @property
-    def ended(self) -> UntilDecided:
-        """The entry of the run's header at the end."""
-        header = replace(self.header, cases=self.deciding.cases)
+    def final_state(self) -> UntilDecided:
+        """The final state, for the header of the run."""
+        header = replace(self.header, cases=self.gate.cases)
         if not self.is_decided:
             return header
-        found = self.deciding
+        found = self.gate
         return replace(header, after=found.after, outcome=found.outcome, reason=found.reason)
 
     def notes(self, spent: Sequence[Spending]) -> tuple[str, ...]:
-        """Return notes on the random order, and on what stopping early has saved."""
+        """Return notes on the random order, and on the calls and cost that stopping early has saved."""
         order = f"{DRAWN} (seed {self.header.seed}) until the gate was decided."
         all_of_them, left = len(self.order), len(self.order) - len(self.in_order.met)
         if not self.is_decided or not left:
@@ -119,7 +121,7 @@ class SequentialStop:
 
 
 def sequential_stop(source: TrialSource, run: Run, header: UntilDecided, stop: asyncio.Event | None) -> SequentialStop:
-    """Return the sequential stop of a run in the order of the header. Reads all datasets and recorded results."""
+    """Return the sequential stop of a run, with the random order in `header`. Reads all datasets and recorded results."""
     plan = source.plan
     rows = {(row.source.info.name, row.position): row for row in source.selected_rows()}
     order = random_order(rows, header.seed)
@@ -128,17 +130,17 @@ def sequential_stop(source: TrialSource, run: Run, header: UntilDecided, stop: a
         sizes[dataset] += left_out(row.case) is None
     names = [target.name for target in plan.targets]
     whole = PlannedRun(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = SequentialGate(
+    gate = SequentialGate(
         plan.gate, whole, header.level, _not_worse_criteria(run, source.options.baseline, rows, names)
     )
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
-    in_order = OrderedResults(trials, order, deciding.add)
+    in_order = OrderedResults(trials, order, gate.add)
     found = SequentialStop(
         source=source,
         header=header,
         order=order,
         rows=rows,
-        deciding=deciding,
+        gate=gate,
         in_order=in_order,
         stop=stop or asyncio.Event(),
     )
@@ -149,7 +151,7 @@ def sequential_stop(source: TrialSource, run: Run, header: UntilDecided, stop: a
 def _not_worse_criteria(
     run: Run, baseline: Run | None, rows: "Mapping[CasePosition, PlannedRow]", targets: Sequence[str]
 ) -> "list[CriterionFactory]":
-    """Return criteria that no target passes less often than in an earlier run, over the cases that both have."""
+    """Return criteria that no target has a lower pass rate than in an earlier run, over the cases of both runs."""
     if baseline is None:
         return []
     rules = rules_from_headers(run, baseline)
@@ -172,7 +174,7 @@ def _not_worse_criteria(
 
 
 def _passing(results: Iterable[Result], target: str | None = None, rules: ScoringRules | None = None) -> float | None:
-    """Return the share of a case's trials that pass; None where one could not be judged."""
+    """Return the share of a case's trials that pass; None if one of them has no verdict."""
     wanted = (result for result in results if target in (None, result.trial.target))
     verdicts = [result.verdict if rules is None else rules.run(result).verdict for result in wanted]
     if any(verdict in ("error", "unscored") for verdict in verdicts):
@@ -181,7 +183,7 @@ def _passing(results: Iterable[Result], target: str | None = None, rules: Scorin
 
 
 def _recorded(found: SequentialStop, run: Run) -> Sequence[Result]:
-    """Return the results of earlier passes for the drawn cases, at their present positions."""
+    """Return the results of earlier passes for these cases, at their present positions."""
     source = found.source
     stored = {_key(result.trial): result for result in source.options.store.run(run.id).results}
     trials = (trial for place in found.order for trial in found.rows[place].trials(source.plan))

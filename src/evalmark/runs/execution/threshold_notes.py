@@ -41,7 +41,7 @@ def with_label_notes(plan: Plan, store: RunStore) -> Plan:
 def score_notes(plan: Plan, run: Run) -> tuple[str, ...]:
     """Return a warning for each metric whose scores have moved since its threshold was learned.
 
-    A run of some of its cases has none, since these may have been chosen.
+    A run of only some cases has no warnings, since those cases may not be representative.
     """
     if not plan.locked or run.status != "complete" or run.is_part:
         return ()
@@ -58,7 +58,7 @@ def current_evidence(kind: "Kind", name: str, store: Store) -> "LabelEvidence | 
         return None
     try:
         run = store.run(name)
-    except StoreError:  # another machine's
+    except StoreError:  # the store has no such run: it may be on another machine
         return None
     return evidence_of_run(store, run)
 

@@ -40,7 +40,7 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSource:
-    """Reads the trials of a plan that are not recorded yet, and counts the rows it meets."""
+    """Reads the trials of a plan that are not recorded yet, and counts the rows."""
 
     plan: Plan
     options: RunOptions
@@ -53,12 +53,12 @@ class TrialSource:
     rows: Counter[str] = field(default_factory=Counter)
     """Rows per dataset; counted while reading."""
     counted_positions: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    """Positions of the rows of an earlier run that are counted already."""
+    """For each dataset of a run that is scored again, the positions that `rows` has counted."""
 
     def trials(self) -> Iterator[EngineItem]:
-        """Yield every trial that is not recorded yet, in order; rows that cannot be read come as results."""
-        if self.plan.kept is not None:
-            yield from self._kept_outputs(self.plan.kept)
+        """Yield every trial that is not recorded yet, in order; a row that cannot be read is yielded as a result with an error."""
+        if self.plan.rescored is not None:
+            yield from self._recorded_outputs(self.plan.rescored)
             return
         for source in self.plan.sources:
             if self.assignment is not None and not self.assignment.has(source.info.name):
@@ -71,7 +71,7 @@ class TrialSource:
                     yield from self._single_trials(source)
 
     def selected_rows(self) -> Iterator[PlannedRow]:
-        """Yield every row that is to be run, of all datasets; recorded trials of other rows are marked as seen."""
+        """Yield all selected rows of all datasets; recorded trials of other rows are confirmed, so that they stay in the run."""
         for source in self.plan.sources:
             for position, row, is_selected in self._rows(source, "single"):
                 this = PlannedRow(source=source, row=row, position=position)
@@ -106,15 +106,15 @@ class TrialSource:
 
         Rows of other shards are left out.
         """
-        name, deal = source.info.name, self.assignment
-        counts = mode == self.plan.modes[0] and is_counted  # a dataset that is used both ways has its rows once
+        name, assignment = source.info.name, self.assignment
+        counts = mode == self.plan.modes[0] and is_counted  # a dataset that runs in both modes is counted once
         rows = source.read(lambda note: self.notes.setdefault(note))
         for position, row in enumerate(rows if self.recorded is not None else islice(rows, self.options.limit)):
             is_selected = self._selects(row, name, position)
-            if deal is not None:
+            if assignment is not None:
                 if counts and self._is_within_limit(position):
-                    deal.note(name, row)
-                if is_selected and not deal.takes_next():
+                    assignment.note(name, row)
+                if is_selected and not assignment.takes_next():
                     continue
             self.rows[name] += counts and is_selected
             yield position, row, is_selected
@@ -127,7 +127,7 @@ class TrialSource:
                     yield _item(trial, row)
 
     def _turns(self, source: DatasetSource, target: str, repeat: int) -> Iterator[Trial | Result | AnsweredTurn]:
-        """Yield the rows of a dataset as one conversation, read when its turn comes.
+        """Yield the rows of a dataset as the turns of one conversation; rows are read as they are needed.
 
         Once a turn runs again, all later ones do too, since their recorded outputs follow another history.
         """
@@ -151,7 +151,7 @@ class TrialSource:
                 runs_again = True
                 yield _item(trial, row)
 
-    def _kept_outputs(self, run: Run) -> Iterator[AnsweredTrial | Conversation]:
+    def _recorded_outputs(self, run: Run) -> Iterator[AnsweredTrial | Conversation]:
         """Yield the outputs of an earlier run that are scored again."""
         targets: dict[str, None] = {}
         if "conversation" in self.plan.modes:
@@ -171,7 +171,7 @@ class TrialSource:
     ) -> Iterator[AnsweredTrial | AnsweredTurn]:
         """Yield the outputs of a dataset, of one target and repeat or of all.
 
-        Outputs that are not scored are there for the turns that build on them.
+        Outputs that are not scored again are yielded as `AnsweredTurn`, since later turns need them as history.
         """
         for result in run.results:
             trial = result.trial

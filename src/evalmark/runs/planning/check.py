@@ -1,4 +1,4 @@
-"""Reads the first rows of every dataset before a run: which column is the reference, and which faults a plan has."""
+"""Checks a plan before a run: reads the first rows of every dataset, and chooses the column with the reference."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -46,14 +46,14 @@ def with_references(plan: Plan) -> Plan:
 
     Otherwise the answers in the rows are not used once there is a target, and a note says so.
     """
-    if plan.is_answered or plan.kept is not None:
+    if plan.is_answered or plan.rescored is not None:
         return plan
     compares = any(map(_may_use_reference, plan.scorers))
     return replace(plan, sources=tuple(_with_target(one, plan.target_name, compares) for one in plan.sources))
 
 
 def _may_use_reference(spec: ScorerSpec) -> bool:
-    """Return whether a scorer looks at the reference, or might."""
+    """Return whether a scorer uses the reference, as far as that is known."""
     if getattr(spec.scorer, "needs_example_output", False) or getattr(spec.scorer, "needs_expected", False):
         return True
     with suppress(ConfigError):
@@ -109,31 +109,31 @@ def check(
 ) -> PlanCheck:
     """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
 
-    A plan that is not `final` may still get its target and its judge from a command line. `notes` is called with how the
-    rows were understood.
+    If the plan is not `final`, a missing target or judge is not a fault, since a command line may still set it. `notes` is
+    called with remarks on how the rows were read.
     """
     faults = _scorer_faults(plan)
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
         faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
-    unjudged = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
+    without_judge = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
     judged: set[str] = set()
     messages: list[str] = []
     rows: dict[str, int] = {}
     found_rows: list[_Rows] = []
     for source in plan.sources:
-        found = _read(plan, source, most, unjudged)
+        found = _read(plan, source, most, without_judge)
         found_rows.append(found)
         for note in found.notes:
             notes(note)
         messages += found.all_faults(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
-            judged |= found.asked
+            judged |= found.need_judge
         else:  # later rows may need any of them
-            judged |= {scorer.name for scorer in unjudged}
+            judged |= {scorer.name for scorer in without_judge}
     if len(rows) == len(plan.sources):
         messages += _missing_in_all_rows(plan, found_rows)
-    if final and (names := [scorer.name for scorer in unjudged if scorer.name in judged]):
+    if final and (names := [scorer.name for scorer in without_judge if scorer.name in judged]):
         verb = "needs" if len(names) == 1 else "need"
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
@@ -142,23 +142,25 @@ def check(
 
 
 def _missing_in_all_rows(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
-    """Name what a scorer requires and no row of any dataset has; running the target would be useless."""
-    if plan.is_answered or plan.kept is not None or not any(found.cases for found in datasets):
+    """Return a fault for each scorer that cannot score any row, since all rows lack something that it requires."""
+    if plan.is_answered or plan.rescored is not None or not any(found.cases for found in datasets):
         return []
     places = ", ".join(found.where for found in datasets)
     hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
     messages = [
         f"{places}: the metric {name!r} cannot score any row: in every row {one.lacks(_EMPTY)}. {_ADVICE}.{hints}"
-        for name, one in datasets[0].waiting.items()
-        if all(name in found.waiting for found in datasets)
+        for name, one in datasets[0].never_scored.items()
+        if all(name in found.never_scored for found in datasets)
     ]
     if any(getattr(target, "brings_contexts", True) for target in plan.targets):
         return messages
-    bare = [name for name in datasets[0].bare if all(name in found.bare for found in datasets)]
+    lacking_contexts = [
+        name for name in datasets[0].lacking_contexts if all(name in found.lacking_contexts for found in datasets)
+    ]
     return messages + [
         f"{places}: the metric {name!r} cannot score any row: no row has contexts, and {plan.target_name} supplies none. "
         f"{_ADVICE_ON_CONTEXTS}.{hints}"
-        for name in bare
+        for name in lacking_contexts
     ]
 
 
@@ -183,7 +185,7 @@ def _scorer_faults(plan: Plan) -> list[str]:
         faults.append(_no_scorer_message(plan.suite))
     targets = [target.name for target in plan.targets]
     faults += [
-        f"{name} is under test twice; leave it out once."
+        f"{name} is named twice as a target; remove the duplicate."
         for name in sorted({n for n in targets if targets.count(n) > 1})
     ]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -197,14 +199,14 @@ def _scorer_faults(plan: Plan) -> list[str]:
 def _no_scorer_message(suite: str) -> str:
     if is_prompt(Path(suite)):
         return (
-            f"{suite}: nothing judges the answers, since no rules and no metric files lie beside the prompt; "
-            f"write a NAME.metric.prompty, or have rules made: evalmark generate {suite}"
+            f"{suite}: no scorer is named, and the folder of the prompt has neither rules nor metric files; "
+            f"write a NAME.metric.prompty, or generate rules: evalmark generate {suite}"
         )
-    return "no scorer is named, so nothing would be judged; name at least one under `metrics`."
+    return "no scorer is named; name at least one under `metrics`."
 
 
 def _unknown_metric_message(name: str, metrics: list[str], suite: str) -> str:
-    """Return the message for a threshold of an unknown metric; with its line, where a suite file names it."""
+    """Return the message for a gate threshold of an unknown metric, with its line in the suite file if there is one."""
     close = get_close_matches(name, metrics, n=1)
     advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(metrics)}."
     try:
@@ -226,19 +228,19 @@ def raise_faults(faults: Iterable[str]) -> None:
 
 @dataclass(slots=True)
 class _Rows:
-    """What the check finds in the rows of one dataset."""
+    """The findings of the check in the rows of one dataset."""
 
     where: str
     faults: FaultList
-    unanswered: FaultList
+    without_output: FaultList
     """Rows without an output; they are faults only if other rows have one."""
-    unjudged: Sequence[BoundScorer] = ()
+    without_judge: Sequence[BoundScorer] = ()
     """Scorers without their judge."""
-    asked: set[str] = field(default_factory=set)
+    need_judge: set[str] = field(default_factory=set)
     """The names of scorers that need their judge for some case."""
-    waiting: dict[str, BoundScorer] = field(default_factory=dict)
+    never_scored: dict[str, BoundScorer] = field(default_factory=dict)
     """Scorers, by name, that can score none of the cases so far."""
-    bare: dict[str, BoundScorer] = field(default_factory=dict)
+    lacking_contexts: dict[str, BoundScorer] = field(default_factory=dict)
     """Scorers, by name, that need contexts, while no case so far has any."""
     notes: dict[str, None] = field(default_factory=dict)
     count: int = 0
@@ -261,14 +263,16 @@ class _Rows:
         self.equal.add(row)
         self.clustered += bool(self.cluster) and cluster_value(row, self.cluster) is not None
         self.have_examples = self.have_examples or bool(row.references)
-        self.waiting = {name: one for name, one in self.waiting.items() if one.lacks(row)}
-        self.bare = {name: one for name, one in self.bare.items() if one.lacks_contexts(row)}
-        self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
+        self.never_scored = {name: one for name, one in self.never_scored.items() if one.lacks(row)}
+        self.lacking_contexts = {name: one for name, one in self.lacking_contexts.items() if one.lacks_contexts(row)}
+        self.need_judge |= {
+            one.name for one in self.without_judge if one.name not in self.need_judge and not one.skips(row)
+        }
         for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
             self.faults.add(fault, row.place or row.id)
         if row.given is None:
             self.missing += 1
-            self.unanswered.add(
+            self.without_output.add(
                 "the row has no `answer` and there is no target to produce one. "
                 'Fill in `answer` (in JSON, "" is an empty one), or name a target.',
                 row.place or row.id,
@@ -281,9 +285,9 @@ class _Rows:
             messages.append(
                 f"{self.where}: no row has `{self.cluster}`, the field that `cluster` names, in its metadata or its input."
             )
-        if plan.is_answered and plan.kept is None and self.missing:
+        if plan.is_answered and plan.rescored is None and self.missing:
             if self.missing < self.cases:
-                messages += self.unanswered.lines()
+                messages += self.without_output.lines()
             elif final:  # all of them wait for a target
                 messages.append(
                     f"{self.where}: no row has an `answer`, and there is no target to produce one. "
@@ -301,22 +305,22 @@ class _Rows:
         return messages
 
 
-def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
+def _read(plan: Plan, source: DatasetSource, most: int | None, without_judge: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
-    waiting = {one.name: one for one in _bound(plan) if one.lacks(_EMPTY)}
-    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(_EMPTY)}
+    never_scored = {one.name: one for one in _bound(plan) if one.lacks(_EMPTY)}
+    lacking_contexts = {one.name: one for one in _bound(plan) if one.lacks_contexts(_EMPTY)}
     rows = _Rows(
         source.info.path or name,
         FaultList(name),
         FaultList(name),
-        unjudged,
-        waiting=waiting,
-        bare=bare,
+        without_judge,
+        never_scored=never_scored,
+        lacking_contexts=lacking_contexts,
         cluster=source.info.cluster,
     )
     try:
         for row in islice(source.read(rows.notes.setdefault), most):
-            rows.add(row, plan.targets if plan.kept is None else ())
+            rows.add(row, plan.targets if plan.rescored is None else ())
     except DataError as fault:
         rows.faults.add(str(fault))
     if rows.equal.count:
@@ -328,7 +332,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequenc
 
 
 def _unfit(target: Target, case: Case) -> str | None:
-    """Return why a target cannot take a case, if that is known beforehand."""
+    """Return why a target cannot run a case, if that is known before the run."""
     unfit = getattr(target, "unfit", None)
     return unfit(case) if callable(unfit) else None
 

@@ -50,21 +50,21 @@ class ConfiguredModel:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The name of the model."""
         return self.model.name
 
     @property
     def identity(self) -> str:
-        """The model's; settings are part of each request."""
+        """The identity of the model; settings are part of each request."""
         return self.model.identity
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the model and with the settings."""
+        """A hash of the model and the settings."""
         return fingerprint(self.identity, self.settings)
 
     async def __call__(self, request: Request) -> Reply:
-        """The model's reply. Raises what the model raises."""
+        """Return the model's reply to the request with the default settings added. Raises what the model raises."""
         return await self.model(replace(request, settings={**self.settings, **request.settings}))
 
 
@@ -130,14 +130,14 @@ class ModelFactory:
 
     @property
     def retry_policy(self) -> "RetryPolicy":
-        """How often a call is sent again."""
+        """The retry policy of model calls, with the retries of the settings."""
         return RetryPolicy(retries=self.settings.retries)
 
     @property
     def budget(self) -> "Budget":
         """The limits of a run on cost, calls and tokens."""
-        said = self.settings
-        return Budget(max_cost=said.max_cost, max_calls=said.max_calls, max_tokens=said.max_tokens)
+        limits = self.settings
+        return Budget(max_cost=limits.max_cost, max_calls=limits.max_calls, max_tokens=limits.max_tokens)
 
 
 def _whole(limit: float | None) -> int | None:
@@ -145,7 +145,7 @@ def _whole(limit: float | None) -> int | None:
 
 
 def is_remote(name: str, table: Mapping[str, Any]) -> bool:
-    """Return whether a name means a model behind a server, and not one on this machine.
+    """Return whether a name denotes an embedding model on a server, and not one on this machine.
 
     >>> is_remote("openai/text-embedding-3-small", {}), is_remote("all-MiniLM-L6-v2", {})
     (True, False)
@@ -159,7 +159,7 @@ REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openroute
 
 
 class ModelGateway:
-    """The run's middleware around its models: call log, cache, limits and budget."""
+    """Wraps the models of a run in its middleware: call log, cache, limits and budget."""
 
     def __init__(
         self, models: ModelFactory, call_log: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
@@ -176,15 +176,15 @@ class ModelGateway:
             return replace(model, model=self(model.model))
         key = (model.identity, model.name)  # the table may have one endpoint under two names, with two prices
         if key not in self._made:
-            self._made[key] = self.around(model)
+            self._made[key] = self.wrap(model)
         return self._made[key]
 
     def chat(self, name: str) -> ChatModel:
         """Return the chat model of a name without middleware. Raises ConfigError: the name is not that of a model."""
         return self._models.chat(name)
 
-    def around(self, model: ChatModel) -> ChatModel:
-        """Wrap this very object in the run's middleware, even if another model has its name."""
+    def wrap(self, model: ChatModel) -> ChatModel:
+        """Wrap this object in the run's middleware, even if another model with its name is already wrapped."""
         config = call_config.CallConfig(
             meter=self.meter,
             throttle=self._throttle(model),
@@ -223,9 +223,9 @@ def _without_key(endpoint: "Endpoint") -> str | None:
 
 
 async def _send_with_retry(
-    send: Callable[[], Awaitable["Vectors"]], throttle: "Throttle", patience: "RetryPolicy"
+    send: Callable[[], Awaitable["Vectors"]], throttle: "Throttle", retry_policy: "RetryPolicy"
 ) -> "Vectors":
     """Return the vectors of one request, sent with the same throttle and retries as a chat call."""
     limited = partial(throttles.send_limited, throttle, ASSUMED_OUTPUT, send)
-    vectors, _ = await retry.send_with_retries(limited, patience)
+    vectors, _ = await retry.send_with_retries(limited, retry_policy)
     return vectors

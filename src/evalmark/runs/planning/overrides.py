@@ -29,35 +29,35 @@ class Overrides:
     embeddings: str | None = None
     timeout: float | None = None
     judges: tuple[str, ...] = ()
-    """Models that judge in the place of those that the suite names."""
+    """Judge models that replace those of the suite."""
     models: tuple[str, ...] = ()
-    """Models under test, in the place of those that the suite or the prompt names."""
-    unnamed: str | None = None
-    """The model under test where none is named; None: that is an error."""
+    """Models under test that replace those of the suite or the prompt."""
+    default_model: str | None = None
+    """The model under test if neither flags, suite nor prompt name one; None: that is an error."""
     lock: str | None = None
-    """The file of learned thresholds, in the place of the one that the suite names; `none`: no thresholds from a file."""
+    """The file of learned thresholds that replaces that of the suite; `none`: no thresholds from a file."""
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided."""
     seed: int | None = None
-    """The seed of the random order in which the cases of such a run are run."""
+    """The seed of the random order of cases if the run stops early."""
 
 
 NO_OVERRIDES = Overrides()
 
 
 def model_targets(
-    spec: TargetSpec, named: Sequence[str], models: ModelFactory, unnamed: str | None = None
+    spec: TargetSpec, named: Sequence[str], models: ModelFactory, default_model: str | None = None
 ) -> tuple[Target, ...]:
     """Return each model as a target, with the prompt if there is one; `named` models replace those of the suite.
 
-    `unnamed` is used where none is named.
+    `default_model` is used if no model is named.
 
     Raises:
         ConfigError: the prompt cannot be read, no model is named, or a name is not that of a model.
     """
     prompt = None if spec.prompt is None else prompt_files.read_prompt(spec.prompt)
     own = () if prompt is None or prompt.model is None else (prompt.model,)
-    names = tuple(dict.fromkeys(named)) or spec.models or own or ((unnamed,) if unnamed else ())
+    names = tuple(dict.fromkeys(named)) or spec.models or own or ((default_model,) if default_model else ())
     if not names:
         raise ConfigError(f"{spec.prompt}: no model is named; name one or several with --model provider/model.")
     chat_models = [models.chat(name) for name in names]

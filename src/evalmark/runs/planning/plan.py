@@ -41,7 +41,7 @@ NoteHandler = Callable[[str], None]
 
 
 RowSource = Callable[[NoteHandler], Iterator[Case | BadRow]]
-"""Starts from the first row at each call; its argument is called with remarks for readers of the run."""
+"""Each call reads from the first row; the argument is called with remarks for readers of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class DatasetSource:
     info: DatasetInfo
     read: RowSource
     read_references: RowSource | None = None
-    """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
+    """Reads a column `answer` as the reference answer of rows that have no other; None: rows have no such column."""
 
     def clustered_by(self, field: str) -> "DatasetSource":
         """Return the dataset with a field by which its cases depend on each other."""
@@ -131,11 +131,11 @@ class ScorerSpec:
     judge: ChatModel | None = None
     """The judge; None for scorers without one."""
     base: str = ""
-    """What the metric is called without its judge, where several judges share it."""
+    """The name of the metric without its judge, if several judges share the metric; else empty."""
     file: Path | None = None
     """The metric file that it was read from."""
     fallback_threshold: float | None = None
-    """The threshold for scores that would neither pass nor fail; None: they may."""
+    """The threshold for scores that have none and that the scorer itself does not decide; None: those never pass or fail."""
     decides: bool = True
     """Whether its scores may pass or fail at all."""
 
@@ -155,7 +155,7 @@ class ScorerSpec:
 
     @property
     def mode(self) -> Mode:
-        """Whether it scores rows by themselves, or as the turns of one conversation."""
+        """`single` if it scores each row separately, `conversation` if it scores rows as the turns of one conversation."""
         return "conversation" if getattr(self.scorer, "needs_history", False) else "single"
 
     @property
@@ -176,11 +176,11 @@ class ScorerSpec:
 
 
 Loader = Callable[[str, Settings, tuple[Path, ...]], Embedder | None]
-"""Makes an embedder of a model's name, and fetches weights where they are missing."""
+"""Makes the embedder for the name of a model, and downloads its weights if they are missing."""
 
 
 def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
-    """Load the embedding model of a name; a run that needs none loads neither it nor an array library."""
+    """Load the embedding model with this name; the modules for it are imported only then."""
     return load.load_embedder(name, settings, folders)
 
 
@@ -218,19 +218,19 @@ class BoundPlan:
 
     @property
     def scorers(self) -> tuple[BoundScorer, ...]:
-        """All of them."""
+        """The scorers of single rows, then those of turns."""
         return (*self.single, *self.turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be run; made from a suite, a command line or the arguments of `evaluate`."""
+    """The parts of an evaluation, made from a suite, a command line or the arguments of `evaluate`."""
 
     name: str
     sources: tuple[DatasetSource, ...]
     scorers: tuple[ScorerSpec, ...]
     targets: tuple[Target, ...] = field(default_factory=lambda: (GivenTarget(),))
-    """What is under test; every row runs on each."""
+    """The systems under test; every row runs on each of them."""
     embedder: Embedder | None = None
     """Used by the scorers that need one; None only if none of them does."""
     repeat: int = 1
@@ -238,7 +238,7 @@ class Plan:
     """Time limit in seconds for each target call and each scorer call; None: the setting `timeout`."""
     gate: Gate | None = None
     baseline: str | None = None
-    """The run that the suite wants it compared with: an id, `last-green`."""
+    """The run to compare with, as the suite names it: an id, or `last-green`."""
     suite: str = ""
     notes: tuple[str, ...] = ()
     models: ModelFactory | None = None
@@ -246,8 +246,8 @@ class Plan:
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided either way."""
     seed: int | None = None
-    """Seed of the random order of such a run's cases; None: a random seed."""
-    kept: Run | None = None
+    """Seed of the random order of cases if the run stops early; None: a random seed."""
+    rescored: Run | None = None
     """The run whose outputs are scored again; None: the target is called."""
     locked: "tuple[LockedThreshold, ...]" = ()
     """The learned thresholds that this run applies."""
@@ -271,13 +271,13 @@ class Plan:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the rows bring their outputs, so that no target is called."""
+        """Whether the rows have outputs, so that no target is called."""
         return any(isinstance(target, GivenTarget) for target in self.targets)
 
     @property
     def asks_models(self) -> bool:
         """Whether all targets are chat models, which are called through the run."""
-        return self.kept is None and all(model_of(target) is not None for target in self.targets)
+        return self.rescored is None and all(model_of(target) is not None for target in self.targets)
 
     @property
     def target_name(self) -> str:
@@ -286,26 +286,26 @@ class Plan:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """How rows are run: by themselves, as turns of a conversation, or both."""
+        """The modes in which rows are run: separately, as turns of a conversation, or both."""
         modes = {spec.mode for spec in self.scorers}
         return tuple(mode for mode in get_args(Mode) if mode in modes)
 
     @property
     def chat_models(self) -> tuple[ChatModel, ...]:
         """Every chat model that may be called, each once."""
-        targets = self.targets if self.kept is None else ()
+        targets = self.targets if self.rescored is None else ()
         under_test = (model for target in targets if (model := model_of(target)) is not None)
         models = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
         return tuple({(model.identity, model.name): model for model in models}.values())
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the same case would get another output or score."""
+        """A hash of everything that determines outputs and scores: targets, scorers, embedding model."""
         bound = self.bound()
         embedder = self.embedder.fingerprint if self.embedder is not None else ""
         targets = [getattr(target, "fingerprint", target.name) for target in self.targets]
-        rescored = () if self.kept is None else (self.kept.id,)
-        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *rescored)
+        rescored_ids = () if self.rescored is None else (self.rescored.id,)
+        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *rescored_ids)
 
 
 def _through(target: Target, through: ModelWrapper) -> Target:

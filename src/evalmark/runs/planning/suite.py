@@ -192,7 +192,7 @@ class _SuitePlanner:
         try:
             if not isinstance(target, str) and (target is not None or self.overrides.models):
                 models = self.overrides.models
-                return model_targets(target or TargetSpec(), models, self.models, self.overrides.unnamed)
+                return model_targets(target or TargetSpec(), models, self.models, self.overrides.default_model)
             return (GivenTarget(),) if target is None else (self._code(target),)
         except ConfigError as fault:
             self.faults.append(f"{location}: {fault}" if location else str(fault))

@@ -100,12 +100,12 @@ class _BoundModel:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The name of the model."""
         return self.model.name
 
     @property
     def identity(self) -> str:
-        """The model's."""
+        """The identity of the model."""
         return self.model.identity
 
     async def __call__(self, request: Request) -> Reply:

@@ -36,9 +36,9 @@ class PreparedPlan:
     timeout: float | None
     """Seconds that the target and each scorer get for one trial; None: no limit."""
     info: DatasetInfo
-    """The first dataset of the plan, as the run describes it."""
+    """The first dataset of the plan, for the header of the run."""
     metrics: tuple[Metric, ...]
-    """The scorers, as reports describe them."""
+    """The metrics of the scorers, for the header of the run."""
 
     @property
     def dataset(self) -> str:
@@ -66,13 +66,13 @@ class RunSession:
     """The models, their gateway, tool replay, store, spending and notes of one run in one process.
 
     `evaluate`, the CLI, the pytest plugin, unit tests, the dry run and the workers of a cluster all use it. Nothing is
-    opened before it is needed. A cluster worker sets `gateway` and `tools` to ones that ask the coordinator.
+    opened before it is needed. A cluster worker replaces `gateway` and `tools` by ones that send requests to the coordinator.
 
     Args:
         settings: The settings of the run.
         store: Returns the store of the run; called when something is read or written for the first time.
-        call_log: Returns the call log; None: the store's, for the run that was attached.
-        loop: Returns the event loop on which models are asked; by default the loop of the first caller.
+        call_log: Returns the call log; None: the call log of the store, for the attached run.
+        loop: Returns the event loop on which models are called; by default the loop of the first caller.
         models: Opens models by name; None: by `settings`.
     """
 
@@ -91,24 +91,24 @@ class RunSession:
         self.stop = asyncio.Event()
         """Set on the loop to start no further trial."""
         self.tools = ToolReplay(lambda: store().tool_log(self._run_id), settings.replay)
-        """What the tools of agents under test meet; opens the store with their first call."""
+        """Records and replays the tool calls of agents under test; opens the store with the first call."""
         self._store, self._call_log, self._loop = store, call_log, loop
         self._run_id: str | None = None
         self._is_resumed = False
         self._embedders: dict[str, Embedder | None] = {}
 
     def attach(self, run: Run, *, is_resumed: bool = False) -> None:
-        """Log calls of models and tools as those of a run; to be called before the first of them.
+        """Log the following calls of models and tools as calls of a run. Call this before the first of them.
 
         Args:
             run: The run, which has begun in the store.
-            is_resumed: Whether what the run has spent before counts against its limits.
+            is_resumed: Whether the earlier spending of the run counts against its limits.
         """
         self._run_id, self._is_resumed = run.id, is_resumed
 
     @cached_property
     def interrupted_calls(self) -> int | None:
-        """How many calls were under way when an earlier pass of the run broke off; None: unknown."""
+        """How many calls were in flight when an earlier pass of the run was interrupted; None: unknown."""
         return self._store().interrupted_calls(self._run_id) if self._run_id and self._is_resumed else 0
 
     @cached_property
@@ -121,7 +121,7 @@ class RunSession:
 
     @cached_property
     def provider(self) -> TargetModels:
-        """Gives targets the chat models that they name."""
+        """Provides targets with the chat models that they name."""
         return TargetModels(self.models, lambda: self.gateway, self._loop())
 
     def context(self, trial: Trial) -> TrialContext:
@@ -201,16 +201,16 @@ class RunSession:
     async def run(
         self, prepared: PreparedPlan, trials: Iterable[Trial | AnsweredTrial], sink: Sink, jobs: int | None = None
     ) -> str:
-        """Run trials and pass each result to a sink as soon as it is there.
+        """Run trials, and pass each result to a sink as soon as it is available.
 
         Args:
             prepared: The plan the trials belong to.
             trials: Trials to run, or outputs to score.
             sink: Takes the results.
-            jobs: Trials at a time; None: as the settings say.
+            jobs: The number of parallel trials; None: that of the settings.
 
         Returns:
-            Why no further call could be made, where that left trials out; else an empty text.
+            Why trials were left out: the reason why no further model call could be made; empty if none was left out.
         """
         limits = Limits(jobs=jobs or self.settings.jobs, timeout=prepared.timeout)
         return (await run_trials(self.work(prepared, trials, sink), limits, stop=self.stop)).reason

@@ -134,12 +134,12 @@ class MemoryRunStore:
         return 0
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:
-        """Return that nothing was spent before the run."""
+        """Return nothing: a run in memory has no earlier passes."""
         return ()
 
 
 class ScratchRunStore(MemoryRunStore):
-    """Keeps one run in memory, out of every list of runs; its calls and vectors are cached in a store."""
+    """Keeps one run in memory, so that no list of runs shows it; its calls and vectors are cached in a store."""
 
     def __init__(self, store: RunStore) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class _Calls:
         return list({call.identity: None for call in self._kept.values()})
 
     async def sending(self, key: str) -> None:
-        """Note nothing: a run in memory is never resumed."""
+        """Do nothing: a run in memory is never resumed."""
 
     async def keep(self, call: Call) -> None:
         if call.can_be_replayed:

@@ -83,7 +83,7 @@ class OpenSession:
         """Create the top-level span of one answer of the app, for a `with` block.
 
         Args:
-            input: What the app is asked.
+            input: The question or request to the app.
             name: A name for the answer; empty for none.
             metadata: More data to store with the answer.
 
@@ -97,7 +97,7 @@ class OpenSpan:
     """One answer, or one step of an answer, that is being recorded. Attributes may be set until it ends.
 
     Attributes:
-        input: What the app, the model or the tool is asked.
+        input: The input of the app, the model or the tool.
         output: What it returns.
         contexts: Retrieved texts; an answer without its own has those of its retrieval steps.
         template: The registered name of the prompt that the step fills.
