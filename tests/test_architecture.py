@@ -17,7 +17,7 @@ CATCH_FOREIGN_CODE = {
     "runs/cluster/remote_calls.py:run",
     "runs/cluster/channel.py:_attempt",
     "runs/cluster/ray_connection.py:_init_ray",
-    "runs/engine/trial.py:_answered",
+    "runs/engine/trial.py:_call",
     "runs/engine/trial.py:_run_scorer",
     "runs/engine/trial.py:_settled",
     "runs/engine/trial.py:describe_error",

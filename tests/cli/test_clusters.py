@@ -97,7 +97,7 @@ def test_copies_of_every_row_change_no_interval_and_validate_names_them(evalmark
     text = " ".join(done.text.split())
     assert done.code == 0
     assert "cases.jsonl: 400 rows equal earlier ones in everything but the id: 'd0-q0-1'" in text
-    assert "and 397 more. Equal rows are asked one by one, and count as one case" in text
+    assert "and 397 more. Each of them is run, but in intervals and tests they count as one case" in text
 
 
 @pytest.mark.parametrize("copies", [1, 3])

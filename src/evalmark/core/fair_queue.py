@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """Serves callers in the order in which they came; a cancelled caller does not block the others.
+    """Serves callers in the order of their arrival; a cancelled caller does not block the others.
 
     `serve` takes what a request needs and returns True, or returns False if the caller has to wait; an error that it raises
     goes to that caller. `undo` returns what was taken for a caller that was cancelled right after it was served.

@@ -27,21 +27,21 @@ def need(module: str, extra: str = "") -> ModuleType:
         raise MissingExtraError(f"{module} is not installed. Run: pip install {package_name}") from missing
 
 
-def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
     """Make a module's `__getattr__`, which imports a public name when it is first used.
 
     Args:
         package: the module's `__name__`.
-        homes: for each public name, the module that defines it, with its full dotted name.
+        modules: for each public name, the full dotted name of the module that defines it.
 
     Returns:
         the function to bind to `__getattr__` in the module.
     """
 
     def load(name: str) -> object:
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found: object = getattr(importlib.import_module(homes[name]), name)
+        found: object = getattr(importlib.import_module(modules[name]), name)
         setattr(sys.modules[package], name, found)  # the next use does not call this function
         return found
 

@@ -120,7 +120,7 @@ def test_a_target_that_is_called_like_a_library_is_told_so(hostile):
     done = evalmark(hostile, "run", "suite.yaml", "--target", "jinja2:answer")
     assert done.returncode == 2
     assert (
-        "jinja2.py is not used: evalmark needs the installed module 'jinja2'. Rename the file if it is meant."
+        "jinja2.py is not used: evalmark needs the installed module 'jinja2'. To use the file, rename it."
         in done.stderr
     )
 

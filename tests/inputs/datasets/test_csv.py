@@ -132,7 +132,7 @@ def test_the_delimiter_is_the_one_of_the_header(world):
         notes = []
         [case] = read(put(world, "x.csv", f"{header}\n{row}\n"), notes)
         assert case.id == "1"
-        assert "between them, as the header has it" in notes[0]
+        assert "as the delimiter, as in the header" in notes[0]
 
 
 def test_one_column_needs_no_delimiter(world):
@@ -207,10 +207,14 @@ def test_assertions_with_a_text_give_the_text_and_say_which_scorer_to_name(world
 @pytest.mark.parametrize(
     ("column", "cell", "said"),
     [
-        ("__expected", "javascript: output.length < 3", "the assertion 'javascript', which a row cannot ask for here"),
+        (
+            "__expected",
+            "javascript: output.length < 3",
+            "the assertion 'javascript', which is not supported for single rows",
+        ),
         ("__expected", "not-contains: x", "the assertion 'not-contains'"),
         ("__expected2", "equals: x", "`__expected2` is a second assertion"),
-        ("__threshold", "0.5", "`__threshold` is set for this row; thresholds stand in the suite"),
+        ("__threshold", "0.5", "`__threshold` is set for this row; set thresholds in the suite"),
     ],
 )
 def test_what_a_row_cannot_ask_for_is_explained(world, column, cell, said):

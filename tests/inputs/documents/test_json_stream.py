@@ -62,7 +62,7 @@ def test_a_long_item_in_small_pieces():
     ("text", "said"),
     [
         pytest.param('[{"a": 1} {"a": 2}]', "x.json:1:11: not valid JSON: a comma or ']' was expected near", id="no comma"),
-        pytest.param('[{"a": 1},\n]', "x.json:2:1: not valid JSON: a comma stands before ']'", id="a comma too many"),
+        pytest.param('[{"a": 1},\n]', "x.json:2:1: not valid JSON: there is a comma before ']'", id="a comma too many"),
         pytest.param('[{"a": 1},\n {"a"', "x.json:2:6: not valid JSON: the text ends too early", id="cut off in an item"),
         pytest.param('[{"a": 1}', "x.json:1:10: not valid JSON: a comma or ']' was expected; the text ends too early", id="cut off after an item"),
         pytest.param("[1, 2] 3", "x.json:1:8: not valid JSON: more text after the end", id="text after the end"),

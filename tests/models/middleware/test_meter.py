@@ -34,7 +34,7 @@ def test_calls_are_counted_by_model():
     _, meter = spend(model, Budget(), 4)
     other = MeteredModel(Watched(["yes"], name="ollama/llama3"), meter)
     run_in_virtual_time(outcomes(other, 1))
-    meter.replayed("ollama/llama3", reply())
+    meter.record_replay("ollama/llama3", reply())
     assert meter.spending() == (
         Spending(
             model="openai/gpt-4o-mini",
@@ -333,9 +333,9 @@ def test_models_that_change_while_a_run_goes_on_are_noted():
         **OPENAI,
     )
     _, meter = spend(model, Budget(), 4)
-    meter.replayed("openai/gpt-4o-mini", reply(model="m-0", system_fingerprint="a"))
-    meter.replayed("steady", reply(model="s"))
-    meter.replayed("steady", reply(model="s"))
+    meter.record_replay("openai/gpt-4o-mini", reply(model="m-0", system_fingerprint="a"))
+    meter.record_replay("steady", reply(model="s"))
+    meter.record_replay("steady", reply(model="s"))
     changed, moved = meter.notes()
     assert changed == (
         "openai/gpt-4o-mini: 3 models replied under this name (m-1, m-2, m-0). Results may differ for that reason "

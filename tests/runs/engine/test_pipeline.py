@@ -371,11 +371,11 @@ def test_calls_made_anywhere_in_a_trial_are_counted_for_it_and_for_its_repeat():
 
         async def ask(self):
             await asyncio.sleep(0)
-            seen.append((current_trial_context().repeat, current_trial_context().next("hash")))
+            seen.append((current_trial_context().repeat, current_trial_context().count_use("hash")))
 
     class Judges(Shouts):
         async def __call__(self, case, output):
-            seen.append((current_trial_context().repeat, current_trial_context().next("hash")))
+            seen.append((current_trial_context().repeat, current_trial_context().count_use("hash")))
             return []
 
     run([replace(trial, repeat=n) for n, trial in enumerate(trials(2))], target=Asks(), scorers=[Judges(), Judges()])

@@ -11,7 +11,7 @@ from .clock import Stopwatch
 from .tool_replay import TrialTools
 
 GetModel = Callable[[str], Awaitable[ChatModel]]
-"""Returns the chat model of a name, wrapped as the run's calls are."""
+"""Returns the chat model with a name, wrapped in the middleware of the run."""
 
 
 class TrialContext:
@@ -21,7 +21,7 @@ class TrialContext:
         self.repeat = repeat
         """The number of the repeat of the case, from 0."""
         self.tools = tools
-        """Replay of the tools of the agent under test; None: tools are called directly."""
+        """The tool calls of the trial; None: tools are called without replay."""
         self.get_model = get_model
         """Provides models to the agent under test; None outside of runs."""
         self._clock: Stopwatch | None = None
@@ -40,12 +40,12 @@ class TrialContext:
         return None if spent is None else max(0.0, spent - self.waited())
 
     def clock(self) -> Stopwatch:
-        """Make the stopwatch for the call of the target; `active_seconds` reads it even if the call is interrupted."""
+        """Return a new stopwatch for the call of the target; `active_seconds` reads it even if the call is interrupted."""
         self._clock = Stopwatch()
         return self._clock
 
-    def next(self, request: str) -> int:
-        """Return how often the trial has made the same request before, from 0."""
+    def count_use(self, request: str) -> int:
+        """Count a request, and return how often the trial has made the same request before."""
         before = self._made.get(request, 0)
         self._made[request] = before + 1
         return before
@@ -70,7 +70,7 @@ class TrialContext:
 
 
 # Model calls are made deep inside targets and scorers, which do not know the trial, each in its own task.
-_CURRENT: ContextVar[TrialContext | None] = ContextVar("evalmark_uses", default=None)
+_CURRENT: ContextVar[TrialContext | None] = ContextVar("evalmark_trial_context", default=None)
 
 
 def current_trial_context() -> TrialContext:
@@ -80,20 +80,20 @@ def current_trial_context() -> TrialContext:
 
 def current_tools() -> TrialTools | None:
     """Return the tool replay of the running trial; None outside of trials, and if tools are called directly."""
-    uses = _CURRENT.get()
-    return None if uses is None else uses.tools
+    context = _CURRENT.get()
+    return None if context is None else context.tools
 
 
 class trial_context:  # noqa: N801  used like a function; a generator would be slower, and this is entered for each trial
-    """Make `uses` the context of all calls made inside, also in tasks and threads started there."""
+    """Make a context current for all calls inside the block, also in tasks and threads that are started there."""
 
-    __slots__ = ("_before", "_uses")
+    __slots__ = ("_before", "_context")
 
-    def __init__(self, uses: TrialContext) -> None:
-        self._uses = uses
+    def __init__(self, context: TrialContext) -> None:
+        self._context = context
 
     def __enter__(self) -> None:
-        self._before = _CURRENT.set(self._uses)
+        self._before = _CURRENT.set(self._context)
 
     def __exit__(self, *_error: object) -> None:
         _CURRENT.reset(self._before)

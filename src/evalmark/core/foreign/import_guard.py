@@ -130,7 +130,7 @@ _GUARD = _ImportGuard()
 
 def _not_used_note(name: str, spec: ModuleSpec) -> str:
     whose = "Python's own" if name in sys.stdlib_module_names else "the installed"
-    return f"{spec.origin} is not used: evalmark needs {whose} module {name!r}. Rename the file if it is meant."
+    return f"{spec.origin} is not used: evalmark needs {whose} module {name!r}. To use the file, rename it."
 
 
 def _import_comes_from(places: Iterable[str]) -> bool:

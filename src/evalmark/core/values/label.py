@@ -41,7 +41,7 @@ class LabelSample:
     trials: tuple[str, ...]
     """Trial ids of the drawn outputs, in the order in which they are labelled."""
     by_verdict: str = ""
-    """The metric whose verdicts each got the same number of draws; empty if all outputs were drawn from together."""
+    """The metric by whose verdicts outputs were grouped; each group got the same number of draws. Empty: no groups."""
     outputs: int
     """The number of outputs that were drawn from."""
     created: str

@@ -257,7 +257,7 @@ def as_cases(
     '4'
 
     Raises:
-        DataError: some items are no valid cases; the message names all of them.
+        DataError: some items are not valid cases; the message names all of them.
     """
     cases: list[Case] = []
     faults = FaultList()

@@ -18,7 +18,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 def csv_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """Yield the rows of a CSV file with a header. Cells are texts; an empty one is no value, or an empty answer."""
+    """Yield the rows of a CSV file with a header. Cells are texts; an empty cell is a missing value, or an empty answer."""
     source.cells = True
     return _rows(source, None)
 
@@ -33,7 +33,7 @@ def _rows(source: DatasetFile, delimiter: str | None) -> Iterator[DatasetRow]:
     delimiter = source.options.delimiter or delimiter or _sniffed(source)
     table = _Table(source, delimiter, _spaced(source, delimiter))
     header = _checked_header(source, next(table, None))
-    translate: Callable[[dict[str, Any]], Any] = _as_it_is
+    translate: Callable[[dict[str, Any]], Any] = _unchanged
     if any(name.startswith("__") for name in header) and not source.any_columns:
         translate = PromptfooColumns(header, source.notes)
     answers = {name for name in header if field_of(name, source.options) == "answer"}
@@ -55,7 +55,7 @@ def _rows(source: DatasetFile, delimiter: str | None) -> Iterator[DatasetRow]:
             yield DatasetRow(table.line, 0, PlacedError(source.place(table.line), f"{fault}."))
 
 
-def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+def _unchanged(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
@@ -82,12 +82,12 @@ class _Table:
         except csv.Error as error:
             raise self._fault(str(error)) from None
 
-    def _fault(self, said: str) -> PlacedError:
+    def _fault(self, error_text: str) -> PlacedError:
         delimiter, spaced = self._quirks
         rest = islice(_lines(self._source), self.line - 1, None)
         opened, closed = _last_quote(rest, self.line, delimiter, spaced)
         if closed is None:
-            size = f" ({said})" if "limit" in said else ""
+            size = f" ({error_text})" if "limit" in error_text else ""
             return PlacedError(
                 self._source.place(opened),
                 f"the quote that opens in this line is never closed{size}; close or double it.",
@@ -163,17 +163,17 @@ def _sniffed(source: DatasetFile) -> str:
     if best == "," or best not in line:
         return ","
     shown = "a tab" if best == "\t" else f"'{best}'"
-    source.notes(f"{source.name}: the cells are read with {shown} between them, as the header has it.")
+    source.notes(f"{source.name}: the cells are read with {shown} as the delimiter, as in the header.")
     return best
 
 
 def _spaced(source: DatasetFile, delimiter: str) -> bool:
-    """Tell whether the header has a space after each delimiter; such spaces belong to no cell."""
+    """Tell whether the header has a space after each delimiter; such spaces are not part of the cells."""
     line = _header_line(source)
     count = line.count(delimiter)
     if not count or line.count(delimiter + " ") < count:
         return False
-    source.notes(f"{source.name}: spaces after each {delimiter!r} are left out, as in the header.")
+    source.notes(f"{source.name}: spaces after each {delimiter!r} are removed, since the header has them too.")
     return True
 
 

@@ -32,5 +32,5 @@ class EqualRows:
         verb = "equals an earlier one" if self.count == 1 else "equal earlier ones"
         return (
             f"{dataset}: {count(self.count, 'row')} {verb} in everything but the id: {', '.join(self._named)}{more}. "
-            "Equal rows are asked one by one, and count as one case in intervals and tests."
+            "Each of them is run, but in intervals and tests they count as one case."
         )

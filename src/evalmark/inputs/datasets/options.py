@@ -33,7 +33,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRow:
-    """A row that is no valid case; later rows are still read."""
+    """A row that is not a valid case; later rows are still read."""
 
     place: str
     """`file:line`."""

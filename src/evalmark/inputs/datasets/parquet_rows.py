@@ -17,7 +17,7 @@ _BATCH = 256
 
 
 def parquet_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """Yield the rows of a Parquet file, read in batches; NaN is no value, as pandas writes it."""
+    """Yield the rows of a Parquet file, read in batches; NaN becomes a missing value, since pandas writes it for one."""
     source.unit = "row "
     parquet = need("pyarrow.parquet", "parquet")
     arrow = need("pyarrow", "parquet")

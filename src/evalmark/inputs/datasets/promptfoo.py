@@ -60,7 +60,7 @@ class PromptfooColumns:
         elif kind == "__providerOutput":
             result["answer"] = cell
         elif kind == "__threshold":
-            raise ValueError("`__threshold` is set for this row; thresholds stand in the suite, one per metric")
+            raise ValueError("`__threshold` is set for this row; set thresholds in the suite, one for each metric")
         elif re.fullmatch(r"__expected[0-9]+", kind):
             raise ValueError(f"`{kind}` is a second assertion for this row; name further scorers in the suite instead")
         else:
@@ -75,8 +75,8 @@ class PromptfooColumns:
         negated, kind, threshold, text = match.groups()
         if negated or kind not in _TEXT_OF:
             raise ValueError(
-                f"`__expected` holds the assertion {(negated or '') + kind!r}, which a row cannot ask for here; "
-                "put the right answer there, and name a scorer in the suite"
+                f"`__expected` holds the assertion {(negated or '') + kind!r}, which is not supported for single rows; "
+                "write the expected answer there, and name a scorer in the suite"
             )
         least = f" with the threshold {threshold}" if threshold else ""
         if kind != "equals":

@@ -39,7 +39,7 @@ def read_cases(
     notes: Callable[[str], None] | None = None,
     answer_is_reference: bool = False,
 ) -> Iterator[Case | BadRow]:
-    """Read the cases of a file one by one. A row that is no valid case is yielded as a `BadRow`.
+    """Read the cases of a file one by one. A row that is not a valid case is yielded as a `BadRow`.
 
     Args:
         path: the file.
@@ -51,7 +51,7 @@ def read_cases(
         An iterator that holds one row in memory at a time.
 
     Raises:
-        DataError: the file is missing, is no regular file, has an unknown format or a wrong encoding, or is broken
+        DataError: the file is missing, is not a regular file, has an unknown format or a wrong encoding, or is broken
             before its first row.
     """
     path = Path(path)

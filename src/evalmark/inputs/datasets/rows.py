@@ -35,7 +35,7 @@ class DatasetFile:
     answer_is_reference: bool = False
     """Whether `answer` holds the expected answer of rows without another one."""
     any_columns: bool = False
-    """Whether the file is no dataset: any columns are allowed, and empty cells beyond the header are ignored."""
+    """Whether the file is not a dataset of cases: any columns are allowed, and empty cells beyond the header are ignored."""
 
     @property
     def name(self) -> str:

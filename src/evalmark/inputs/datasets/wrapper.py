@@ -30,7 +30,7 @@ def open_wrapper(source: DatasetFile) -> None:
     """Check the `config` of the object.
 
     Raises:
-        DataError: `config` is no mapping, or `example_outputs` is no boolean or is misspelled.
+        DataError: `config` is not a mapping, or `example_outputs` is not a boolean or is misspelled.
     """
     if "config" not in source.header:
         return
@@ -51,7 +51,7 @@ def open_wrapper(source: DatasetFile) -> None:
 
 
 def looks_wrapped(data: object, options: ReadOptions) -> bool:
-    """Tell whether an object holds a list of rows, under any key, and is no row itself."""
+    """Tell whether an object holds a list of rows, under any key, and is not a row itself."""
     if not isinstance(data, Mapping):
         return False
     if any(isinstance(data.get(key), list) for key in LIST_KEYS):

@@ -21,7 +21,7 @@ _OPEN_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", 
 _KINDS = (
     (stat.S_ISDIR, "a folder; name a file in it"),
     (stat.S_ISFIFO, "a pipe; write it to a file first"),
-    (stat.S_ISSOCK, "a socket; write what it says to a file first"),
+    (stat.S_ISSOCK, "a socket; write its data to a file first"),
     (stat.S_ISCHR, "a device; name a regular file"),
     (stat.S_ISBLK, "a device; name a regular file"),
 )
@@ -53,7 +53,7 @@ def open_file(path: Path) -> BufferedReader:
     may be replaced in between.
 
     Raises:
-        DataError: there is no such file, it may not be opened, or it is no regular file.
+        DataError: there is no such file, it may not be opened, or it is not a regular file.
     """
     with _placed_errors(path):
         _refuse_kinds(path, path.stat().st_mode)  # opening some devices has side effects
@@ -84,7 +84,7 @@ def _refuse_kinds(path: Path, mode: int) -> None:
 
 
 def local_file(path: Path) -> Path:
-    """Check a file that was found in a folder, such as the rules beside a prompt, and return its path.
+    """Check a file that was found in a folder, such as the rules in the folder of a prompt, and return its path.
 
     Raises:
         DataError: it is a link that leads out of the folder, its project and the working directory, or no regular file.
@@ -149,13 +149,13 @@ def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
         is_code: whether a Python file is allowed.
 
     Raises:
-        DataError: the text is a URL, a drive or has escaped characters; or the file is missing, is no regular file or
+        DataError: the text is a URL, a drive or has escaped characters; or the file is missing, is not a regular file or
             lies elsewhere.
     """
     if _NOT_RELATIVE.match(text):
-        raise PlacedError(excerpt(text, 200), "is not a relative path; name a file beside the suite.")
+        raise PlacedError(excerpt(text, 200), "is not a relative path; name a file in the folder of the suite.")
     if _ESCAPED.search(text) or any(ord(letter) < 32 for letter in text):
-        raise PlacedError(excerpt(text, 200), "hides characters in its path; write the plain path.")
+        raise PlacedError(excerpt(text, 200), "has escaped or control characters; write the plain path.")
     path = next((place for folder in folders if _is_there(place := folder / text)), folders[0] / text)
     real, roots = real_path(path), project_roots(folders)
     if real is None or not any(real.is_relative_to(root) for root in roots):

@@ -155,11 +155,11 @@ class JsonStream:
         size = len(self._text) - self._at
         if size > MAX_ROW:
             raise PlacedError(self._spot(), f"one value is larger than {MAX_ROW >> 20} MiB; split it.")
-        wanted = max(size, CHUNK // 2)
+        missing_chars = max(size, CHUNK // 2)
         pieces: list[str] = []
-        while wanted > 0 and (chunk := next(self._chunks, "")):
+        while missing_chars > 0 and (chunk := next(self._chunks, "")):
             pieces.append(chunk)
-            wanted -= len(chunk)
+            missing_chars -= len(chunk)
         if not pieces:
             return False
         self._count()
@@ -207,5 +207,5 @@ class JsonStream:
             raise self._fault(f"a comma or {closing!r} was expected")
         self._at += 1
         if found == "," and self.peek() == closing:
-            raise self._fault(f"a comma stands before {closing!r}")
+            raise self._fault(f"there is a comma before {closing!r}")
         return found == closing

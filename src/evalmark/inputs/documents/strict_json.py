@@ -72,7 +72,7 @@ def deeper_than(value: Any, levels: int) -> bool:
 def parse_json(text: str, place: str, line: int = 1) -> Any:
     """Parse a JSON text whose first line is `line` of `place`.
 
-    Beside invalid JSON, these are refused: duplicate keys in an object, NaN and Infinity, numbers that are too large,
+    In addition to invalid JSON, these are refused: duplicate keys in an object, NaN and Infinity, numbers that are too large,
     and more than 100 levels of nesting. Lone surrogates are kept.
 
     >>> parse_json('{"a": 1e2}', "x.json")

@@ -12,7 +12,7 @@ from .yaml_builder import YamlBuilder, document_events, line_of
 
 
 class YamlItem(NamedTuple):
-    """One item of a YAML list, or the whole document if it is no list."""
+    """One item of a YAML list, or the whole document if it is not a list."""
 
     line: int
     value: Any
@@ -46,7 +46,7 @@ class TextStream:
             line = self._line + piece.count("\n", 0, bad.start())
             letter = f"U+{ord(bad[0]):04X}"
             raise PlacedError(
-                f"{self._place}:{line}", f"not valid YAML: the control character {letter} may not stand here."
+                f"{self._place}:{line}", f"not valid YAML: the control character {letter} is not allowed."
             )
         self._line += piece.count("\n")
         return piece
@@ -96,7 +96,7 @@ def yaml_items(
     is_text: Callable[[str], bool] = _no_text,
     notes: Callable[[str], None] = _silent,
 ) -> Iterator[YamlItem]:
-    """Yield the items of a YAML list one by one; a document that is no list is yielded whole.
+    """Yield the items of a YAML list one by one; a document that is not a list is yielded whole.
 
     Raises:
         DataError: as `parse_yaml`; the rest of the file cannot be read.

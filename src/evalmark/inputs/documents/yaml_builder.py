@@ -25,7 +25,7 @@ from .text import MAX_ROW
 from .yaml_scalar import AmbiguousWord, ScalarError, scalar_value
 
 MAX_ALIASES = 100
-"""The most aliases (`*name`) in one row, or in one document that is no list."""
+"""The most aliases (`*name`) in one row, or in one document that is not a list."""
 MAX_NODES = 1_000_000
 """The most values in one row with all aliases expanded."""
 
@@ -158,7 +158,7 @@ class YamlBuilder:
         value, weight = self._anchors[name]
         self._count(event, weight.nodes, weight.letters)
         if self._wants_key() and not isinstance(value, str):
-            raise self.fault(event, f"*{name} is no text and cannot be a key.")
+            raise self.fault(event, f"*{name} is not a text, so it cannot be a key.")
         self._check_depth(event, value)
         return value
 
@@ -185,7 +185,7 @@ class YamlBuilder:
     def _new_key(self, frame: _YamlFrame, key: str, event: Event) -> str:
         line = line_of(event)
         if key == "<<" and not getattr(event, "style", None):
-            raise self.fault(event, "merge keys (<<) are not read; write the fields out.")
+            raise self.fault(event, "merge keys (<<) are not supported; write the fields out.")
         if key in frame.keys:
             raise self.fault(
                 event, f"the key {excerpt(key)} occurs a second time; the first one is in line {frame.keys[key]}."
@@ -225,7 +225,7 @@ class YamlBuilder:
     def _check_tag(self, event: NodeEvent) -> None:
         tag = getattr(event, "tag", None)
         if tag is not None and tag not in _TAGS[type(event)]:
-            raise self.fault(event, f"the tag {excerpt(tag)} is not read; leave it out (data is never code).")
+            raise self.fault(event, f"the tag {excerpt(tag)} is not supported; remove it (data is never code).")
 
     def _count(self, event: Event, nodes: int, letters: int) -> None:
         self._weight.nodes += nodes

@@ -21,41 +21,43 @@ AddFault = Callable[[DataPath, str], None]
 
 
 def target_of(
-    target: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: AddFault, *, is_faulty: bool
+    target: Mapping[str, Any], folders: Folders, place_of: PlaceOf, add_fault: AddFault, *, is_faulty: bool
 ) -> TargetSpec | None:
     """Read the models under test and their prompt; None if there are faults."""
     at: DataPath = ("target",)
     settings = target.get("settings") or {}
-    _check_settings(at, settings, find)
-    models = _models_of(at, target, find)
+    _check_settings(at, settings, add_fault)
+    models = _models_of(at, target, add_fault)
     prompt = None
     if "prompt" in target:
         try:
             prompt = allowed_path(target["prompt"], *folders)
         except DataError as fault:
-            find((*at, "prompt"), str(fault))
+            add_fault((*at, "prompt"), str(fault))
             return None
         if target.get("system") is not None:
-            find((*at, "system"), "cannot be combined with `prompt`; leave it out.")
+            add_fault((*at, "system"), "cannot be combined with `prompt`; leave it out.")
     if not models and prompt is None:
         if not is_faulty:  # else the schema has already reported the fault
-            find(at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}.")
+            add_fault(
+                at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}."
+            )
         return None
     return TargetSpec(models=models, prompt=prompt, system=target.get("system"), settings=settings, place=place_of(at))
 
 
-def _models_of(at: DataPath, target: Mapping[str, Any], find: AddFault) -> tuple[str, ...]:
+def _models_of(at: DataPath, target: Mapping[str, Any], add_fault: AddFault) -> tuple[str, ...]:
     """Read the models, without duplicates."""
     if "model" in target and "models" in target:
-        find((*at, "model"), "cannot be combined with `models`; put all of them there.")
+        add_fault((*at, "model"), "cannot be combined with `models`; put all of them there.")
     models = tuple(target.get("models") or ([target["model"]] if "model" in target else ()))
     for number, name in enumerate(models):
         if name in models[:number]:
-            find((*at, "models", number), f"names {json_excerpt(name)} a second time; leave it out.")
+            add_fault((*at, "models", number), f"names {json_excerpt(name)} a second time; leave it out.")
     return tuple(dict.fromkeys(models))
 
 
-def judges_of(at: DataPath, value: Any, place_of: PlaceOf, find: AddFault) -> tuple[JudgeSpec, ...]:
+def judges_of(at: DataPath, value: Any, place_of: PlaceOf, add_fault: AddFault) -> tuple[JudgeSpec, ...]:
     """Read the judges at a path, one or a list, without duplicates."""
     alone = isinstance(value, (str, Mapping))
     judges: list[JudgeSpec] = []
@@ -63,12 +65,12 @@ def judges_of(at: DataPath, value: Any, place_of: PlaceOf, find: AddFault) -> tu
         where = at if alone else (*at, number)
         row: Mapping[str, Any] = {"model": item} if isinstance(item, str) else item or {}
         settings = row.get("settings") or {}
-        _check_settings(where, settings, find)
+        _check_settings(where, settings, add_fault)
         if "model" not in row:
             continue
         judge = JudgeSpec(model=row["model"], settings=settings, place=place_of(where))
         if earlier := next((other for other in judges if other.model == judge.model), None):
-            find(
+            add_fault(
                 where,
                 f"names {json_excerpt(judge.model)}, and so does the one at {earlier.place}; leave one of them out.",
             )
@@ -76,9 +78,9 @@ def judges_of(at: DataPath, value: Any, place_of: PlaceOf, find: AddFault) -> tu
     return tuple(judges)
 
 
-def _check_settings(at: DataPath, settings: Mapping[str, Any], find: AddFault) -> None:
+def _check_settings(at: DataPath, settings: Mapping[str, Any], add_fault: AddFault) -> None:
     """Refuse secrets, whose values are not shown, and settings that the request sets itself."""
     for name in RESERVED_SETTINGS & set(settings):
-        find((*at, "settings", name), "would replace a part of the request; leave it out.")
+        add_fault((*at, "settings", name), "would replace a part of the request; leave it out.")
     for where in secret_paths(settings, (*at, "settings")):
-        find(where, "would be recorded with every request; move it to an environment variable.")
+        add_fault(where, "would be recorded with every request; move it to an environment variable.")

@@ -31,7 +31,7 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
     """Read the suite in a YAML or JSON file, which may be a Tiamat test file.
 
     Args:
-        path: the suite file. Files that it names are searched beside it, then in the working directory.
+        path: the suite file. Files that it names are searched in its folder, then in the working directory.
         cwd: the working directory; None: the current one.
 
     Raises:
@@ -136,12 +136,12 @@ class _SuiteReader:
 
     def _lock(self, text: str) -> Path | None:
         """Return the lock file, which need not exist yet: `evalmark calibrate` writes it."""
-        beside = self.document.path.parent / text
+        in_suite_folder = self.document.path.parent / text
         try:
             allowed_path(text, self.document.path.parent, self.cwd)
         except PlacedError as fault:
             if fault.message.startswith("there is no such file"):
-                return beside
+                return in_suite_folder
         except OSError:  # reported with its place below
             pass
         return self._file(("lock",), text)
@@ -180,7 +180,7 @@ class _SuiteReader:
                 if options:
                     self._find(
                         at,
-                        f"names recorded sessions, which take a name beside it and no {json_excerpt(next(iter(options)))}.",
+                        f"names recorded sessions, for which only a `name` can be set, not {json_excerpt(next(iter(options)))}.",
                     )
                 if not text.removeprefix(SESSIONS_PREFIX).strip():
                     self._find(at, f"names no project; write {SESSIONS_PREFIX}NAME.")

@@ -1,4 +1,4 @@
-"""The published JSON Schema of suite files, and its faults as sentences."""
+"""The published JSON Schema of suite files, and the messages for its violations."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -116,7 +116,7 @@ def _unsupported_target(data: Any) -> str | None:
     kind = next((key for key in UNSUPPORTED_TARGETS if key in target), None) if isinstance(target, Mapping) else None
     return kind and (
         f"targets of kind {kind!r} are not supported by this version; name a model as {{model: openai/NAME}}, "
-        "or a Python function that asks it, as 'package.module:attribute'."
+        "or a Python function that calls it, as 'package.module:attribute'."
     )
 
 

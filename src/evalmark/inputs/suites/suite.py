@@ -17,7 +17,7 @@ class DatasetSpec:
     """A dataset: a file of cases with its reading options, or a recorded project."""
 
     path: Path
-    """The file, or the name in the suite if the dataset is no file."""
+    """The file, or the name in the suite if the dataset is not a file."""
     name: str
     named: bool = False
     """Whether the suite sets the name; if not, a name in the file's header replaces it."""
@@ -70,7 +70,7 @@ class MetricSpec:
     judges: tuple[JudgeSpec, ...] = ()
     """The judges of this metric; empty: the suite's judges."""
     repeat: int | None = None
-    """How often a judge is asked about one output; None: the metric's default."""
+    """How often the judge scores one output; None: the metric's default."""
     path: Path | None = None
     """The file of a metric of kind `file`."""
     place: str = ""
@@ -104,7 +104,7 @@ class Suite:
     lock: Path | None = None
     """The file of learned thresholds; None: that of the settings, if any."""
     judges: tuple[JudgeSpec, ...] = ()
-    """The judge models; each of several judges on its own."""
+    """The judge models; with several, each one scores every output."""
     embeddings: str | None = None
     timeout: float | None = None
     notes: tuple[str, ...] = ()

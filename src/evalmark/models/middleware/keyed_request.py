@@ -27,7 +27,7 @@ def with_key(request: Request, identity: str) -> KeyedRequest:
     if isinstance(request, KeyedRequest):
         return request
     context = current_trial_context()
-    use = context.next(f"{identity} {request.hash}")  # two judges may send the same request, in any order
+    use = context.count_use(f"{identity} {request.hash}")  # two judges may send the same request, in any order
     return KeyedRequest(
         messages=request.messages,
         schema=request.schema,

@@ -107,7 +107,7 @@ class Meter:
             "`input` and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."
         )
 
-    def guess(self, model: ChatModel, request: Request) -> CallEstimate:
+    def estimate(self, model: ChatModel, request: Request) -> CallEstimate:
         """Return a high estimate of the cost of a call; zero if the budget limits neither costs nor tokens.
 
         Raises:
@@ -126,23 +126,23 @@ class Meter:
             raise RunStoppedError(self.refuse_unknown(model) or "")
         return CallEstimate(read + written, cost)
 
-    def try_admit(self, guess: CallEstimate) -> bool:
+    def try_admit(self, estimate: CallEstimate) -> bool:
         """Admit a call if that is possible without waiting; return whether it was admitted.
 
         Raises:
             RunStoppedError: The budget is reached.
         """
-        return self._queue.try_acquire(guess)
+        return self._queue.try_acquire(estimate)
 
-    async def admit(self, guess: CallEstimate) -> None:
-        """Wait until a call may be made; end it with exactly one of `record_reply`, `record_failure`, `cancelled` and `release`.
+    async def admit(self, estimate: CallEstimate) -> None:
+        """Wait until a call may be made; end it with exactly one of `record_reply`, `record_failure`, `record_cancellation` and `release`.
 
         Raises:
             RunStoppedError: The budget is reached.
         """
-        await self._queue.acquire(guess)
+        await self._queue.acquire(estimate)
 
-    def record_reply(self, model: str, guess: CallEstimate, reply: Reply) -> None:
+    def record_reply(self, model: str, estimate: CallEstimate, reply: Reply) -> None:
         """Count a reply."""
         tally = self._of(model)
         tally.add(spending_of_reply(model, reply))
@@ -151,34 +151,34 @@ class Meter:
         tally.most_output = max(tally.most_output, used.output_tokens or 0)
         known = used.input_tokens is not None and used.output_tokens is not None
         tokens = max(0, (used.input_tokens or 0) + (used.output_tokens or 0))
-        estimated = 0 if known else max(0, guess.tokens - tokens)
+        estimated = 0 if known else max(0, estimate.tokens - tokens)
         self._estimated_tokens += estimated
-        self._spend(guess, tokens + estimated, reply.cost)
-        self._spend_attempts(guess, reply.attempts)
-        self.release(guess)
+        self._spend(estimate, tokens + estimated, reply.cost)
+        self._spend_attempts(estimate, reply.attempts)
+        self.release(estimate)
 
-    def record_failure(self, model: str, guess: CallEstimate, error: ModelCallError) -> None:
+    def record_failure(self, model: str, estimate: CallEstimate, error: ModelCallError) -> None:
         """Count a call that failed after all attempts."""
         tally = self._of(model)
         tally.add(Spending(model=model, failed=1, attempts=max(0, len(error.attempts) - 1)))
         self._calls += 1
-        self._spend_attempts(guess, error.attempts)
-        self.release(guess)
+        self._spend_attempts(estimate, error.attempts)
+        self.release(estimate)
 
-    def cancelled(self, guess: CallEstimate) -> None:
+    def record_cancellation(self, estimate: CallEstimate) -> None:
         """Count a call that was cancelled in flight; it may be billed."""
-        self._estimated_tokens += guess.tokens
-        self._spend(guess, guess.tokens, None)
-        self.release(guess)
+        self._estimated_tokens += estimate.tokens
+        self._spend(estimate, estimate.tokens, None)
+        self.release(estimate)
 
-    def release(self, guess: CallEstimate) -> None:
+    def release(self, estimate: CallEstimate) -> None:
         """Remove the estimate of a call that was not made, or whose outcome is counted."""
         self._in_flight -= 1
-        self._held_tokens -= guess.tokens
-        self._held_cost -= guess.cost
+        self._held_tokens -= estimate.tokens
+        self._held_cost -= estimate.cost
         self._queue.advance()
 
-    def replayed(self, model: str, reply: Reply) -> None:
+    def record_replay(self, model: str, reply: Reply) -> None:
         """Count a cached reply."""
         tally = self._of(model)
         tally.replayed += 1
@@ -201,22 +201,22 @@ class Meter:
             tally = self._tallies[model] = ModelUsage(spent=Spending(model=model))
         return tally
 
-    def _spend(self, guess: CallEstimate, tokens: int, cost: float | None) -> None:
+    def _spend(self, estimate: CallEstimate, tokens: int, cost: float | None) -> None:
         self._calls += 1
         self._tokens += tokens
-        self._cost += guess.cost if cost is None else cost
-        self._estimated += guess.cost if cost is None else 0.0
+        self._cost += estimate.cost if cost is None else cost
+        self._estimated += estimate.cost if cost is None else 0.0
 
-    def _spend_attempts(self, guess: CallEstimate, attempts: Iterable[Attempt]) -> None:
+    def _spend_attempts(self, estimate: CallEstimate, attempts: Iterable[Attempt]) -> None:
         """Count failed attempts that may be billed: invalid responses, and long attempts without a response."""
         for attempt in attempts:
             if attempt.seconds >= MIN_BILLED_SECONDS if attempt.status is None else 200 <= attempt.status < 300:
-                self._tokens += guess.tokens
-                self._estimated_tokens += guess.tokens
-                self._cost += guess.cost
-                self._estimated += guess.cost
+                self._tokens += estimate.tokens
+                self._estimated_tokens += estimate.tokens
+                self._cost += estimate.cost
+                self._estimated += estimate.cost
 
-    def _admit_now(self, guess: CallEstimate) -> bool:
+    def _admit_now(self, estimate: CallEstimate) -> bool:
         """Admit a call, or return False if it has to wait for those in flight. Raises RunStoppedError at the limit."""
         if reached := self._reached(self._calls, self._tokens, self._cost):
             raise RunStoppedError(reached)
@@ -225,8 +225,8 @@ class Meter:
         ):
             return False
         self._in_flight += 1
-        self._held_tokens += guess.tokens
-        self._held_cost += guess.cost
+        self._held_tokens += estimate.tokens
+        self._held_cost += estimate.cost
         return True
 
     def _reached(self, calls: int, tokens: int, cost: float) -> str | None:
@@ -234,16 +234,16 @@ class Meter:
         if budget.max_calls is not None and calls >= budget.max_calls:
             return f"The budget of {count(budget.max_calls, 'call')} is reached. Go on with a larger --max-calls."
         if budget.max_tokens is not None and tokens >= budget.max_tokens:
-            estimate = f", {self._estimated_tokens:,} of them estimated" if self._estimated_tokens else ""
+            estimated = f", {self._estimated_tokens:,} of them estimated" if self._estimated_tokens else ""
             return (
                 f"The budget of {count(budget.max_tokens, 'token')} is reached: {count(calls, 'call')} used "
-                f"{tokens:,}{estimate}. Go on with a larger --max-tokens."
+                f"{tokens:,}{estimated}. Go on with a larger --max-tokens."
             )
         if budget.max_cost is not None and cost >= budget.max_cost:
-            estimate = f", {money(self._estimated)} of it estimated" if self._estimated else ""
+            estimated = f", {money(self._estimated)} of it estimated" if self._estimated else ""
             return (
                 f"The budget of {money(budget.max_cost)} is reached: {count(calls, 'call')} cost "
-                f"{money(cost)}{estimate}. Go on with a larger --max-cost."
+                f"{money(cost)}{estimated}. Go on with a larger --max-cost."
             )
         return None
 
@@ -316,25 +316,25 @@ class MeteredModel:
         Raises:
             RunStoppedError: the budget is reached; nothing was sent.
         """
-        guess = self._meter.guess(self, request)
-        if not self._meter.try_admit(guess):
+        estimate = self._meter.estimate(self, request)
+        if not self._meter.try_admit(estimate):
             with current_trial_context().waiting():
-                await self._meter.admit(guess)
+                await self._meter.admit(estimate)
         try:
             reply = await self._model(request)
         except ModelCallError as error:
-            self._meter.record_failure(self.name, guess, error)
+            self._meter.record_failure(self.name, estimate, error)
             raise
         except RunStoppedError as stopped:
             if isinstance(
                 last := stopped.__cause__, ModelCallError
             ):  # the request was sent, and its response stops the run
-                self._meter.record_failure(self.name, guess, last)
+                self._meter.record_failure(self.name, estimate, last)
             else:
-                self._meter.release(guess)
+                self._meter.release(estimate)
             raise
         except BaseException:
-            self._meter.cancelled(guess)
+            self._meter.record_cancellation(estimate)
             raise
-        self._meter.record_reply(self.name, guess, reply)
+        self._meter.record_reply(self.name, estimate, reply)
         return reply

@@ -91,7 +91,7 @@ class ReplayingModel:
     def _replayed(self, reply: Reply) -> Reply:
         """Mark a reply as cached and count it."""
         if self._meter is not None:
-            self._meter.replayed(self.name, reply)
+            self._meter.record_replay(self.name, reply)
         return reply if reply.replayed else replace(reply, replayed=True)
 
     async def _missing(self, request: KeyedRequest) -> str:

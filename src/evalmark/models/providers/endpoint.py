@@ -24,8 +24,8 @@ class Endpoint:
     model: str
     """As the provider names it; for `pydantic-ai` all after the slash, such as `bedrock:some-model`."""
     base_url: str = ""
-    """Without a slash at its end; what the provider's own SDK takes: with `/v1` for those that speak as OpenAI does,
-    without a path for Azure, Anthropic and Gemini; empty for `pydantic-ai`."""
+    """The base URL as the provider's own SDK expects it, without a slash at its end: with `/v1` for APIs compatible with
+    OpenAI, without a path for Azure, Anthropic and Gemini; empty for `pydantic-ai`."""
     key_variable: str = ""
     """The variable that holds the key; empty where there is none."""
     key: str = field(default="", repr=False)

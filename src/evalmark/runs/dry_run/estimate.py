@@ -113,7 +113,7 @@ class _CountingModel:
         trial = current_trial_context()
         if trial is not self._trial:
             self._trial, self._left = trial, self._questions
-        first = trial.next(f"{self.identity} {request.hash}")
+        first = trial.count_use(f"{self.identity} {request.hash}")
         key = request.key(self.identity, trial.repeat, first)
         reply = await self._call_log.find(key)
         self._left -= 1

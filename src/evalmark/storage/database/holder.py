@@ -34,7 +34,7 @@ class WriterProcess:
 
 
 def this_process() -> WriterProcess:
-    """Return a holder for the current process."""
+    """Return the current process as the writer of a run."""
     return WriterProcess(
         host=socket.gethostname(),
         boot=_boot(),

@@ -108,7 +108,7 @@ def _refuse_foreign(db: ServerConnection, location: ServerLocation) -> None:
 def _refuse_other(location: ServerLocation, found: int, steps: Sequence[Step]) -> None:
     if found == 0:
         raise StoreError(
-            f"{location}: there is no store yet; the first run makes one, or name another place with --store."
+            f"{location}: there is no store yet; the first run makes one, or name another store with --store."
         )
     _refuse_newer(location, found, steps)
     if found < len(steps):

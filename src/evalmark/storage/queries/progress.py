@@ -1,4 +1,4 @@
-"""Reports the progress of runs without reading results, so that the viewer can ask often."""
+"""Reports the progress of runs without reading results, so that the viewer can call it often."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

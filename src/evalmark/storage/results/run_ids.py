@@ -22,7 +22,7 @@ def new_run_id(now: datetime | None = None, random: Random | None = None) -> str
 
 
 def runs_back(reference: str) -> int | None:
-    """How many runs before the newest one is meant; None for any other reference.
+    """Return how many runs before the newest one a reference denotes; None if it is not `last` or `last~N`.
 
     >>> runs_back("last"), runs_back("last~2"), runs_back("last~"), runs_back("2026")
     (0, 2, None, None)

@@ -260,7 +260,7 @@ class SessionStore:
         return self._found("about", [sql_text(item) for item in about])
 
     def labels_by_content(self, contents: Iterable[str]) -> list[Label]:
-        """Return all labels on outputs with these contents, wherever they occur; a content is a fingerprint of `content_of`."""
+        """Return all labels on outputs with these contents, wherever they occur; a content is a `content_fingerprint`."""
         return self._found("fingerprint", list(contents))
 
     def labels_of_run(self, run: str) -> list[Label]:

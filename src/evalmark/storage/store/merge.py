@@ -64,7 +64,7 @@ def merge_shards(
     If the run exists already with the same notes, only new labels of its shards are copied.
 
     Raises:
-        StoreError: a share is damaged or cannot be read; or there is another run with this id.
+        StoreError: a shard is damaged or cannot be read; or there is another run with this id.
     """
     damaged = 0
     with transaction(db):

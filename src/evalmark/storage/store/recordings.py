@@ -70,16 +70,16 @@ class Recordings:
         calls that the run has paid for and calls that its results used.
 
         Raises:
-            StoreError: no call is left, or the file cannot be written, and an older one is as it was; or a recording
-                or a result is damaged.
+            StoreError: no call matches, a recording or a result is damaged, or the file cannot be written; an
+                existing file is not changed.
         """
 
         def export(db: Connection) -> int:
             store = self._access.path
             number = None if run is None else find_number(db, store, run)
             used = set() if number is None else {key for r in StoredResults(store, number) for key in r.calls}
-            wanted = tool_recordings.RecordingFilter(run=number, model=model, tool=tool, used=used)
-            return recording_file.write_calls(Path(path), tool_recordings.exported_calls(db, store, wanted))
+            selection = tool_recordings.RecordingFilter(run=number, model=model, tool=tool, used=used)
+            return recording_file.write_calls(Path(path), tool_recordings.exported_calls(db, store, selection))
 
         return self._access.read(export)
 
@@ -91,8 +91,8 @@ class Recordings:
         Calls of an endpoint in `addresses` are added as calls of the address that it maps to.
 
         Raises:
-            DataError: a line may not be used: its form is wrong, or its key does not fit its request; or no call is
-                of one of the addresses.
+            DataError: a line is invalid or its key does not match its request, or no call in the file has one of the
+                addresses.
         """
         rows = recording_file.read_calls(Path(path), addresses)
         return self._access.write(

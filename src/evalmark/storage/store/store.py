@@ -82,7 +82,7 @@ def open_store(
 
     Raises:
         ConfigError: The schema in an address is not a valid name.
-        DependencyError: The extra `postgres`, which an address needs, is not installed.
+        MissingExtraError: The extra `postgres`, which an address needs, is not installed.
         StoreError: The store cannot be used; the message says why and what to do.
 
     >>> import tempfile
@@ -224,7 +224,7 @@ class Store:
         another thread.
 
         Raises:
-            StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
+            StoreError: a shard is damaged, or there is another run with this id, or the store cannot be written.
         """
         sources = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
         return self._access.write(
@@ -323,7 +323,9 @@ class Store:
         """
         self._access.check_usable()
         if not isinstance(self.path, Path):
-            raise StoreError(f"{self.path}: a store on a server is copied with the server's own tools, as pg_dump.")
+            raise StoreError(
+                f"{self.path}: a store on a server is copied with the server's own tools, such as pg_dump."
+            )
         target = Path(to)
         if target.exists():
             raise StoreError(f"{target}: there is a file with this name already; name another one.")
