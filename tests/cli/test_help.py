@@ -39,3 +39,10 @@ def test_the_help_of_a_verb_shows_its_exit_codes_one_a_line(evalmark, verb):
     table = evalmark(verb, "--help").out.split("Exit codes:\n")[1].rstrip().splitlines()
     assert len(table) >= 2
     assert all(line.split()[0] in {"0", "1", "2", "3", "130"} and len(line) <= 80 for line in table)
+
+
+@pytest.mark.parametrize("verb", ["get", "list"])
+def test_the_commands_of_a_supervised_group_can_be_called(evalmark, verb):
+    said = evalmark("models", verb, "--help")
+    assert said.code == 0
+    assert f"evalmark models {verb}" in said.out

@@ -86,7 +86,7 @@ def _new_app() -> typer.Typer:
         context_settings={
             "help_option_names": ["-h", "--help"],
             "max_content_width": 100,
-            # the flag of typer's own, which it would load pydantic to convert
+            # typer would load pydantic to convert the value of its own --help flag
             "default_map": {"help": False, **{verb: {"help": False} for verb in VERBS}},
         },
     )
@@ -143,8 +143,8 @@ def main(arguments: list[str] | None = None) -> None:
 def _refuse_user_exits(command: Any) -> Any:
     """Make `sys.exit(0)` in the user's code an error instead of a success; evalmark's own verbs never exit this way."""
     for name, verb in getattr(command, "commands", {}).items():
-        if name in WATCHED:
-            verb.callback = _without_exits(verb.callback)
+        for watched in getattr(verb, "commands", {"": verb}).values() if name in WATCHED else ():
+            watched.callback = _without_exits(watched.callback)
     return command
 
 
