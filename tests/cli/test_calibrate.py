@@ -39,7 +39,7 @@ def learned(evalmark, *more):
 def test_a_project_gives_a_threshold_and_a_lock_file(evalmark, demo):
     said = learned(evalmark, "--html", "picture.html")
     assert said.code == 0
-    assert "at most 5 % of bad cases pass, 95 % sure" in said.out
+    assert "at most 5 % of bad cases pass, with 95 % confidence" in said.out
     assert "Written to evalmark.lock.json" in said.out
     entry = read_lock(Path("evalmark.lock.json")).metrics["similarity"]
     assert (entry.labels.kind, entry.labels.name, entry.labels.disliked_cases) == ("project", "demo", 64)

@@ -282,8 +282,8 @@ def kept_runs(store):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        pytest.param(("--shard", "0/4"), "'0/4' is not a shard; they are numbered from 1/4 to 4/4.", id="before the first"),
-        pytest.param(("--shard", "5/4"), "'5/4' is not a shard; they are numbered from 1/4 to 4/4.", id="behind the last"),
+        pytest.param(("--shard", "0/4"), "'0/4' is not a shard; shards are numbered from 1/4 to 4/4.", id="before the first"),
+        pytest.param(("--shard", "5/4"), "'5/4' is not a shard; shards are numbered from 1/4 to 4/4.", id="behind the last"),
         pytest.param(("--shard", "a/b"), "'a/b' is not a shard; write the second of four as 2/4.", id="letters"),
         pytest.param(("--shard", "1/2", "--until-decided"), "suite.json: a run that stops once its gate is decided looks at all cases, and shard 1/2 is a share of them; leave out either `until_decided` or the shard.", id="stopping early"),
         pytest.param(("--shard", "1/2", "--baseline", "last"), "--baseline last needs a whole run; merge the shards", id="a baseline"),

@@ -80,8 +80,8 @@ def test_a_run_beside_a_file_with_several_suites_is_refused_with_the_form_that_s
     said = evalmark("merge", "s1.db", "s2.db@last", "-o", "all.db")
     assert said.code == 2
     assert said.err == (
-        f"s1.db: there are shards of several suites, one.json ({one.id}), two.json ({two.id}); name the one that is meant, "
-        f"as s1.db@{two.id}.\n"
+        f"s1.db: there are shards of several suites, one.json ({one.id}), two.json ({two.id}); name one of them, "
+        f"such as s1.db@{two.id}.\n"
     )
     assert evalmark("merge", f"s1.db@{two.id}", "s2.db@last", "-o", "all.db", "-q").code == 0
     assert [run.name for run in runs("all.db")] == ["two"]
@@ -104,7 +104,7 @@ def test_an_earlier_shard_with_another_target_that_is_left_out_is_named(evalmark
     said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q")
     assert said.code == 0, said.text
     assert f"{earlier}, with another target, other scorers or models, is left out" in said.err
-    assert f"can be named as s1.db@{earlier}." in said.err
+    assert f"to merge it, name s1.db@{earlier}." in said.err
     assert [run.target for run in runs("all.db")] == ["bot:answer"]
 
 
@@ -116,7 +116,7 @@ def test_another_shard_in_the_same_file_that_is_left_out_is_named(evalmark, shar
     said = evalmark("merge", "both.db", "-o", "all.db", "-q")
     assert said.code == 3
     assert said.err.startswith(
-        f"both.db: of one.json, the newest run {two} is taken; {one}, shard 1/2, is left out, and can be named as both.db@{one}.\n"
+        f"both.db: merging {two}, the newest run of one.json; {one}, shard 1/2, is left out; to merge it, name both.db@{one}.\n"
     )
     assert evalmark("merge", "both.db", f"both.db@{one}", "-o", "all.db", "-q").code == 0
 

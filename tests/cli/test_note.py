@@ -66,7 +66,7 @@ def test_the_list_of_runs_is_as_it_was(evalmark, sessions):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(["list", "sesions"], "there is no list of 'sesions'", id="a list of nothing"),
+        pytest.param(["list", "sesions"], "'sesions' cannot be listed", id="a list of nothing"),
         pytest.param(["list", "sessions", "dem"], "did you mean demo?", id="a project that is close"),
         pytest.param(["list", "sessions", "zzz"], "there are sessions of demo, other", id="a project that is not"),
         pytest.param(["show", "f"], "nor is a session or an answer recorded under 'f'", id="an id of nothing"),
@@ -274,7 +274,7 @@ def test_labels_become_cases_of_a_suite_and_a_file(evalmark, said, world):
     assert (refused.code, "label answers with: evalmark note" in refused.out) == (2, True)
     for words in ([FIRST, "up", "ann"], [SECOND, "down", "ann"], ["d" * 16, "up", "ann"], [SECOND, "up", "bob"]):
         evalmark("note", words[0], "--label", words[1], "--by", words[2])
-    assert evalmark("validate", "sessions:demo").out == "sessions:demo: no fault found\n"
+    assert evalmark("validate", "sessions:demo").out == "sessions:demo: no errors\n"
     (world / "bot.py").write_text("def answer(question):\n    return 'Yes.'\n")
     (world / "suite.yaml").write_text(
         "datasets: [sessions:demo]\ntarget: bot:answer\nmetrics: [{edit_similarity: {threshold: 0.9}}]\n"

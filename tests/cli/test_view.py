@@ -53,7 +53,7 @@ def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_inter
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/runs/20261121-101500-3f9a\?token=[\w-]{32}\n", first)
         process.send_signal(signal.SIGINT)
         _, complained = process.communicate(timeout=30)
-    assert "End it with Ctrl+C" in second
+    assert "Stop the viewer with Ctrl+C" in second
     assert complained == ""
     assert process.returncode == 0
 

@@ -399,4 +399,4 @@ def test_validate_and_plan_say_what_they_import(tmp_path):
     for verb in ("validate", "plan"):
         command = [sys.executable, "-m", "evalmark", verb, "suite.yaml"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        assert "Imported to check what is named: bot_19k. No target was called." in done.stdout
+        assert "Imported bot_19k for this check; no target was called." in done.stdout

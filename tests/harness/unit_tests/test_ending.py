@@ -20,7 +20,10 @@ def test_s0_34_a_failing_case_fails_the_process_and_is_named(world):
     said = str(raised.value)
     assert said.startswith("unit test 'capitals': 1 of 2 cases did not pass.")
     assert f"evalmark show {unit_test.run.id} --failed" in said
-    assert "norway (test case 2): score 0.087: cosine 0.087, and 0.9 is required, to the liked 'liked 1 deg=5'" in said
+    assert (
+        "norway (test case 2): score 0.087: cosine 0.087 (at least 0.9 is required) to the liked 'liked 1 deg=5'"
+        in said
+    )
     assert isinstance(raised.value, AssertionError)
     assert [result.test_case.id for result in raised.value.results] == ["norway"]
 

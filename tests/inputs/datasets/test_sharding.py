@@ -15,8 +15,8 @@ from evalmark.inputs.datasets.sharding import ShardAssignment, parse_shard, shar
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param("0/4", "'0/4' is not a shard; they are numbered from 1/4 to 4/4.", id="before the first"),
-        pytest.param("5/4", "'5/4' is not a shard; they are numbered from 1/4 to 4/4.", id="behind the last"),
+        pytest.param("0/4", "'0/4' is not a shard; shards are numbered from 1/4 to 4/4.", id="before the first"),
+        pytest.param("5/4", "'5/4' is not a shard; shards are numbered from 1/4 to 4/4.", id="behind the last"),
         pytest.param("1/0", "'1/0' is not a shard; there can be 1 to 10,000 of them.", id="of none"),
         pytest.param("1/10001", "'1/10001' is not a shard; there can be 1 to 10,000 of them.", id="of too many"),
         pytest.param("a/b", "'a/b' is not a shard; write the second of four as 2/4.", id="letters"),

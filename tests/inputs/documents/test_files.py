@@ -12,7 +12,7 @@ from evalmark.inputs.documents.files import allowed_path, local_file, open_file,
 
 def test_a_missing_file_is_said_with_names_like_it(world):
     (world / "cases.jsonl").touch()
-    with pytest.raises(DataError, match=r"^case\.jsonl: there is no such file; did you mean cases\.jsonl\.$"):
+    with pytest.raises(DataError, match=r"^case\.jsonl: there is no such file; did you mean cases\.jsonl\?$"):
         regular_file((world / "case.jsonl").relative_to(world))
 
 
@@ -51,7 +51,7 @@ def test_what_is_no_regular_file_is_refused_unopened(world, make, said):
 
 def test_code_is_no_data_and_the_way_to_run_it_is_said(world):
     (world / "test_bot.py").touch()
-    with pytest.raises(DataError, match=r"^test_bot\.py: is code, .*run with: pytest --evalmark test_bot\.py"):
+    with pytest.raises(DataError, match=r"^test_bot\.py: this is Python code, .*with: pytest --evalmark test_bot\.py"):
         regular_file((world / "test_bot.py").relative_to(world))
 
 

@@ -123,13 +123,13 @@ def test_a_test_that_was_run_several_times_has_repeats(tmp_path):
     assert [r.trial.repeat for r in run.results] == [0, 1, 2]
     assert run.repeat == 3
     assert run.datasets[0].rows == 1
-    assert any(note.startswith("2 rows stand for a test that the same model has answered before") for note in run.notes)
+    assert any(note.startswith("2 rows repeat a test that the same model has answered before") for note in run.notes)
 
 
 @pytest.mark.parametrize(
     ("rows", "kept", "note"),
     [
-        pytest.param("aa,p,1,r,m,one,A,ok,OK,\naa,p,1,r,m,two,A,ok,OK,\n", 1, ":3: the id 'aa' stands for another input in ", id="an id for two inputs"),
+        pytest.param("aa,p,1,r,m,one,A,ok,OK,\naa,p,1,r,m,two,A,ok,OK,\n", 1, ":3: the id 'aa' has another input in ", id="an id for two inputs"),
         pytest.param("aa,p,1,r,m,one,A,ok,OK,maybe\n", 0, ":2: `baseline` is 'maybe', which is neither yes nor no; left out.", id="a baseline that is neither"),
         pytest.param("aa,p,1,r,m,one\n", 0, ":2: the row has no `output` and is left out.", id="a short row"),
         pytest.param("aa,p,1,r,m,one,A,ok\n", 1, "8 cells under a header of 10; `complianceText` and", id="a short row that has what is needed"),

@@ -167,13 +167,13 @@ def test_a_long_answer_is_cut_and_the_page_says_so():
     text = one(Output(value="x" * 10_000_000))
     assert len(text) < 4 * LONGEST
     assert "64,000 of 10,000,000 characters" in text
-    assert "1 text of more than 64,000 characters is cut; all of it stands in a .jsonl report" in text
+    assert "1 text of more than 64,000 characters is cut; a .jsonl report has everything" in text
 
 
 def test_more_cases_than_a_browser_can_bear_are_left_to_another_report_but_for_the_worst():
     text = page(RUN, cases=3)
     assert (
-        "The first 3 of 21 are listed here, and 7 of the worst behind them; all of it stands in a .jsonl report" in text
+        "The first 3 of 21 are listed here, and 7 of the worst cases below them; a .jsonl report has everything" in text
     )
     assert len(rows(text)) == 3 + 7
     for target in re.findall(r'href="#(r\w+)"', text):
@@ -223,9 +223,7 @@ def test_where_there_is_no_room_for_all_rows_the_page_says_how_many_are_there():
     assert len(text.encode()) <= 150_000
     listed = len(rows(text))
     assert 50 < listed < 500
-    assert (
-        f"The first {listed} of 500 are listed here; all of it stands in a .jsonl report: evalmark report r -o" in text
-    )
+    assert f"The first {listed} of 500 are listed here; a .jsonl report has everything: evalmark report r -o" in text
 
 
 def test_a_text_that_many_cases_share_stands_there_once_and_the_others_point_to_it():

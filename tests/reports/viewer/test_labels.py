@@ -148,7 +148,7 @@ def test_a_form_leads_back_to_a_page_of_the_viewer_only(own, place):
         ),
         pytest.param({"run": "none", "number": "1", "liked": "up", "by": "ann"}, 409, "there is no run", id="no run"),
         pytest.param({"span": "ff", "liked": "up", "by": "ann"}, 409, "ff", id="no recorded answer"),
-        pytest.param({"liked": "up", "by": "ann"}, 400, "does not say what it is about", id="about nothing"),
+        pytest.param({"liked": "up", "by": "ann"}, 400, "names no output to label", id="about nothing"),
     ],
 )
 def test_what_cannot_be_kept_is_said_in_a_sentence(own, store, fields, status, said):

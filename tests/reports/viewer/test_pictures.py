@@ -68,7 +68,7 @@ def test_labels_part_the_scores_and_give_a_curve_with_the_threshold_as_a_ring(st
     label(store, run, results[:20], lambda one: one.trial.position % 4 > 0)
     text = page(shown(store), PICTURES)
     assert pictures(text) == [
-        "Agreement beyond luck, with people",
+        "Chance-corrected agreement with people",
         "How the scores of similarity spread",
         "Scores of similarity, liked against disliked",
         "ROC of similarity",

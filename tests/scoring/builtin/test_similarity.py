@@ -200,7 +200,8 @@ def test_the_detail_names_the_deciding_example():
     assert score.raw == pytest.approx(math.sqrt(0.75))
     assert score.value == pytest.approx(1 - math.sqrt(0.75))
     assert (
-        score.reason == "cosine 0.866, more than to any liked example, to the disliked 'deg=30'; the output is 'deg=0'"
+        score.reason
+        == "cosine 0.866 (higher than to any liked example) to the disliked 'deg=30'; the output is 'deg=0'"
     )
 
 

@@ -235,7 +235,9 @@ class TestPairwise:
         score, _ = ask(Pairwise(), picks(*answers))
         assert (score.raw, score.value, score.passed) == (value, value, None)
         assert (score.detail["verdict"], score.detail["order_consistent"]) == (answers, consistent)
-        assert score.reason.startswith("r1" if consistent else "by the order: put first, the answer is ")
+        assert score.reason.startswith(
+            "r1" if consistent else "the order decided: in the first position the answer is "
+        )
 
     def test_the_answers_change_places(self):
         _, model = ask(Pairwise(criteria="Shorter is better."), picks("TIE", "TIE"))

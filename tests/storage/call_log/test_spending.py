@@ -95,7 +95,7 @@ def test_a_run_without_calls_has_spent_nothing(store):
 
 @pytest.mark.parametrize("ask", ["spending", "interrupted_calls"])
 def test_an_unknown_run_is_said(store, ask):
-    with pytest.raises(StoreError, match="no run 'other'; near it"):
+    with pytest.raises(StoreError, match="no run 'other'; stored runs include"):
         getattr(store, ask)("other")
 
 

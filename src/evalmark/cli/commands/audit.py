@@ -38,7 +38,7 @@ Prompt = Annotated[
 Threshold = Annotated[
     float | None, typer.Option("--threshold", min=0, max=1, help="Pass threshold for metrics that have none.")
 ]
-Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")]
+Level = Annotated[float, typer.Option("--level", metavar="0..1", help="Confidence level of the intervals.")]
 AllLabels = Annotated[bool, typer.Option("--all-labels", help="Also use labels of outputs that evalmark did not draw.")]
 Canaries = Annotated[
     bool, typer.Option("--canaries", help="Also judge prompt-injection attacks, and report which ones pass.")

@@ -46,10 +46,10 @@ Suite = Annotated[
     Path | None, typer.Option("--suite", metavar="FILE", help="The suite whose metrics and settings are used.")
 ]
 MaxFalsePass = Annotated[
-    float, typer.Option("--max-false-pass", metavar="SHARE", help="The largest allowed share of bad cases that pass.")
+    float, typer.Option("--max-false-pass", metavar="0..1", help="The largest allowed share of bad cases that pass.")
 ]
 Level = Annotated[
-    float, typer.Option("--level", metavar="SHARE", help="Confidence level of the --max-false-pass bound.")
+    float, typer.Option("--level", metavar="0..1", help="Confidence level of the --max-false-pass bound.")
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The lock file to write or update.")]
 Html = Annotated[

@@ -116,7 +116,9 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     For example: evalmark compare last last~1
     """
     if to not in (None, "github"):
-        raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is (.json .md): -o FILE.")
+        raise ConfigError(
+            f"--to takes github, not {to!r}; for a file, use -o FILE, whose extension (.json, .md) selects the format."
+        )
     if not (0 < level < 1 and 0 <= margin < 1):
         raise ConfigError(
             f"--level is {level:g} and --margin {margin:g}; the level has to lie between 0 and 1, the margin from 0 to below 1."

@@ -55,7 +55,7 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
             return check_cases(path, notes=notes)
         plan = plan_suite(path, settings, Overrides(default_model=ANY_MODEL), _unfetched, recorded_cases)
         if plan.imported:
-            notes(f"Imported to check what is named: {', '.join(plan.imported)}. No target was called.")
+            notes(f"Imported {', '.join(plan.imported)} for this check; no target was called.")
         return list(check(plan, most=None, final=False, notes=notes).faults)
     except ConfigError as fault:
         return str(fault).splitlines()

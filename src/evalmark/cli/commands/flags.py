@@ -137,7 +137,7 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         metavar="MODE",
-        help="Use of recorded model replies: auto reuses them, off and record send every request, strict sends none [auto].",
+        help="Recorded model replies: auto reuses them, record replaces them, off ignores them, strict uses only them and sends no request [auto].",
     ),
 ]
 MaxCost = Annotated[

@@ -37,7 +37,9 @@ TestsPerRule = Annotated[
 ]
 Generations = Annotated[
     int | None,
-    typer.Option("--generations", metavar="N", help="How often to ask for more tests, showing the earlier ones [1]."),
+    typer.Option(
+        "--generations", metavar="N", help="Rounds of generation; later rounds show the model the earlier tests [1]."
+    ),
 ]
 Expansions = Annotated[
     int | None, typer.Option("--expansions", metavar="N", help="How often to lengthen each test [0].")

@@ -20,7 +20,9 @@ from .runs import Run
 Sample = Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Number of outputs to draw.")]
 ByVerdict = Annotated[
     str,
-    typer.Option("--by-verdict", metavar="METRIC", help="Draw as many passed as failed outputs by this metric."),
+    typer.Option(
+        "--by-verdict", metavar="METRIC", help="Draw equal numbers of outputs that this metric passed and failed."
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -42,7 +44,7 @@ def label(
 ) -> None:
     """Draw outputs of a run at random to be labelled, and record which were drawn.
 
-    An audit then knows that nobody chose them. A larger sample contains the outputs of a smaller one.
+    An audit can then treat them as a random sample. A larger sample contains the outputs of a smaller one.
     """
     if output is not None:
         check_label_sheet(output)

@@ -86,9 +86,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
             suite_plan = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(suite_plan, options)), terminal_style()))
             if suite_plan.imported:
-                print_line(
-                    f"  Imported to check what is named: {', '.join(suite_plan.imported)}. No target was called."
-                )
+                print_line(f"  Imported {', '.join(suite_plan.imported)} for this check; no target was called.")
             if detect is not None:
                 print_text(_sample_size(suite_plan, run_store, detect, power))
 

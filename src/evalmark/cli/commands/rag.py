@@ -37,10 +37,12 @@ Columns = Annotated[
     ),
 ]
 Sufficiency = Annotated[
-    float, typer.Option(min=-1, max=1, help="Similarity to the question from which a context is sufficient.")
+    float,
+    typer.Option(min=-1, max=1, help="A context is sufficient if its similarity to the question is at least this."),
 ]
 Hallucination = Annotated[
-    float, typer.Option(min=-1, max=1, help="Similarity to every context below which a sentence is unsupported.")
+    float,
+    typer.Option(min=-1, max=1, help="A sentence is unsupported if its similarity to every context is below this."),
 ]
 Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How to split answers into sentences.")]
 Metrics = Annotated[

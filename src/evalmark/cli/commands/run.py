@@ -68,7 +68,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Run suites: send every case to the target, score every output and report pass or fail.
 
-    With several suites, the worst exit code counts. With --shard, the gate waits for `evalmark merge`, and exit code 0
+    With several suites, the worst exit code counts. With --shard, `evalmark merge` applies the gate, and exit code 0
     means that every case of the shard ran.
     """
     send_paths(files, output or ())

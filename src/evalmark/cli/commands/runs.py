@@ -64,7 +64,7 @@ def list_runs(
     """List the runs or the recorded sessions in the store, newest first."""
     if what not in ("runs", "sessions") or (what == "runs" and project is not None):
         wrong = what if what != "runs" else str(project)
-        raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
+        raise ConfigError(f"{wrong!r} cannot be listed; use evalmark list, or evalmark list sessions [PROJECT].")
     with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if what == "runs":
             print_text(run_list.run_list_screen(run_store.runs(limit), terminal_style()))
@@ -172,7 +172,7 @@ def _case_id(run: "Kept", prefix: str) -> str:
 
 
 def _all_cases(run: "Kept") -> str:
-    return f"all of them: evalmark report {run.id} -o cases.csv"
+    return f"list all cases with: evalmark report {run.id} -o cases.csv"
 
 
 def _with_spending(run: "Kept", run_store: "Store") -> "Kept":
@@ -194,5 +194,5 @@ def validate(
         notes: dict[str, None] = {}
         faults = file_checks.validate(path, settings, notes.setdefault)
         faulty += bool(faults)
-        print_line("\n".join([*(faults or [f"{path}: no fault found"]), *(f"note: {note}" for note in notes)]))
+        print_line("\n".join([*(faults or [f"{path}: no errors"]), *(f"note: {note}" for note in notes)]))
     raise typer.Exit(2 if faulty else 0)

@@ -135,7 +135,7 @@ def _author() -> str:
 def _print_address(address: str, once: str) -> None:
     """Print the address, and open the one-time address `once` in a browser if there is one."""
     print_line(
-        f"{address}\nThis address holds the token of the viewer: whoever has it can read these runs. End it with Ctrl+C."
+        f"{address}\nThis address contains an access token: anyone who has it can read these runs. Stop the viewer with Ctrl+C."
     )
     if once:  # some browser calls block until the first page is served
         threading.Thread(target=_open, args=(once,), daemon=True).start()

@@ -128,8 +128,8 @@ def _newest(path: str, run_store: "Store", tell: Callable[[str], None]) -> "list
         other = next((run for run in earlier if run.shard is not None and _differs(run, newest)), None)
         if other is not None:
             tell(
-                f"{path}: of {newest.suite or newest.name}, the newest run {newest.id} is taken; {other.id}, "
-                f"{_differs(other, newest)}, is left out, and can be named as {path}@{other.id}."
+                f"{path}: merging {newest.id}, the newest run of {newest.suite or newest.name}; {other.id}, "
+                f"{_differs(other, newest)}, is left out; to merge it, name {path}@{other.id}."
             )
     return [newest for newest, *_ in reversed(having)] or [run_store.run("last")]
 
@@ -147,6 +147,4 @@ def _suite(run: "Run") -> tuple[str, str]:
 
 def _unclear(path: str, shards: "Sequence[Run]") -> str:
     suites = ", ".join(f"{run.suite or run.name} ({run.id})" for run in shards)
-    return (
-        f"{path}: there are shards of several suites, {suites}; name the one that is meant, as {path}@{shards[-1].id}."
-    )
+    return f"{path}: there are shards of several suites, {suites}; name one of them, such as {path}@{shards[-1].id}."

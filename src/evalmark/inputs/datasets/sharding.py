@@ -32,7 +32,7 @@ def parse_shard(text: str) -> Shard:
     if not 1 <= of <= MAX_SHARDS:
         raise ConfigError(f"{text!r} is not a shard; there can be 1 to {MAX_SHARDS:,} of them.")
     if not 1 <= number <= of:
-        raise ConfigError(f"{text!r} is not a shard; they are numbered from 1/{of} to {of}/{of}.")
+        raise ConfigError(f"{text!r} is not a shard; shards are numbered from 1/{of} to {of}/{of}.")
     return Shard(number=number, of=of)
 
 

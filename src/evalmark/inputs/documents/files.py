@@ -41,7 +41,7 @@ def regular_file(path: Path, *, is_code: bool = False) -> Path:
         _refuse_kinds(path, path.stat().st_mode)
     if path.suffix == ".py" and not is_code:
         raise PlacedError(
-            str(path), f"is code, but data is expected; evals in Python run with: pytest --evalmark {path}"
+            str(path), f"this is Python code, not a data file; run evals in Python with: pytest --evalmark {path}"
         )
     return path
 
@@ -72,7 +72,7 @@ def _placed_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
-        raise PlacedError(str(path), f"there is no such file{_similar_files(path)}.") from None
+        raise PlacedError(str(path), f"there is no such file{_similar_files(path)}") from None
     except (OSError, ValueError) as error:
         raise PlacedError(str(path), f"cannot be opened: {_reason(error)}.") from None
 
@@ -122,9 +122,9 @@ def _similar_files(path: Path) -> str:
     try:
         names = [entry.name for entry in os.scandir(path.parent)]
     except (OSError, ValueError):
-        return f", nor the folder {excerpt(str(path.parent), 200)}"
+        return f", nor the folder {excerpt(str(path.parent), 200)}."
     close = get_close_matches(path.name, names, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(close)}" if close else f" in {path.parent.absolute()}"
+    return f"; did you mean {' or '.join(close)}?" if close else f" in {path.parent.absolute()}."
 
 
 def dataset_name(path: Path) -> str:

@@ -88,7 +88,7 @@ def _note_totals(results: Sequence[Result], cases: "_CaseTable", targets: Sequen
     again = sum(result.trial.repeat > 0 for result in results)
     if again:
         notes(
-            f"{count(again, 'row')} stand for a test that the same model has answered before; each is a repeat of it."
+            f"{count(again, 'row')} repeat a test that the same model has answered before; each counts as a repeat of it."
         )
     answered = Counter(target for target, _ in {(r.trial.target, r.trial.case.id) for r in results})
     total = sum(cases.sizes.values())
@@ -135,9 +135,7 @@ class _CaseTable:
         key = (row.text("id"), row.text("ruleid"), baseline)
         first = self._first.setdefault(key, row)
         if first.text("input") != row.text("input"):
-            self._notes(
-                f"{row.place}: the id {key[0]!r} stands for another input in {first.place}; the row is left out."
-            )
+            self._notes(f"{row.place}: the id {key[0]!r} has another input in {first.place}; the row is left out.")
             return None
         if key not in self._made:
             dataset = self.baseline_name if baseline else self._known.name
@@ -186,7 +184,7 @@ class _CaseTable:
         if (text in rules) != (text in self._known.inverse_rules):
             return text not in rules
         if not number.isdecimal() or not rules:
-            self._notes(f"{row.place}: nothing says whether rule {number!r} is a rule or an inverse one.")
+            self._notes(f"{row.place}: it is unknown whether rule {number!r} is a rule or an inverse rule.")
             return None
         return int(number) > len(rules)
 

@@ -79,7 +79,7 @@ class CaseList:
         """Say where the remaining cases are; empty if all are listed."""
         if self._listed == self.summary.trials:
             return ""
-        late = f", and {self._late} of the worst behind them" if self._late else ""
+        late = f", and {self._late} of the worst cases below them" if self._late else ""
         return f"The first {self._listed:,} of {self.summary.trials:,} are listed here{late}; {self._elsewhere()}"
 
     def _rows(self) -> Iterator[ReportRow]:
@@ -87,7 +87,7 @@ class CaseList:
 
     def _elsewhere(self) -> str:
         run = self.about.run.id if self.options.times else "RUN"
-        return f"all of it stands in a .jsonl report: evalmark report {run} -o all.jsonl"
+        return f"a .jsonl report has everything: evalmark report {run} -o all.jsonl"
 
 
 def _are(found: TextLimits) -> str:

@@ -97,7 +97,9 @@ def draw_agreement(
     if not compared:
         return None
     title = (
-        f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in compared) else "Agreement of judges"
+        f"Chance-corrected agreement with {source}"
+        if any(not w.is_second for w, _ in compared)
+        else "Agreement of judges"
     )
     description = sentences(
         *(f"{w.name}: kappa {_number(w.value)}{interval_in_brackets(w.interval)}" for w, _ in compared),
@@ -117,7 +119,7 @@ def _label_note(drawn: Sequence[IntervalRow], source: str) -> tuple[str, ...]:
     """Say that agreement with people is that on labelled outputs."""
     if source != PEOPLE or all(one.is_second for one in drawn):
         return ()
-    return ("This is the agreement on labelled outputs; evalmark audit tests whether they stand for all outputs.",)
+    return ("This is the agreement on labelled outputs; evalmark audit tests whether they represent all outputs.",)
 
 
 def _notes(drawn: Sequence[IntervalRow], agreements: Sequence[JudgeAgreement]) -> Iterator[str]:

@@ -200,7 +200,7 @@ def _beside(audit: JudgeAudit) -> str:
     if audit.drawn is not None and audit.drawn.set_aside:
         parts.append(f"{audit.drawn.set_aside:,} labelled but not drawn by evalmark (--all-labels uses them)")
     if audit.unknown and audit.evidence is None:
-        parts.append(f"{audit.unknown:,} on which {one_line(audit.source, 60)} says nothing")
+        parts.append(f"{audit.unknown:,} without a reference verdict from {one_line(audit.source, 60)}")
     return ", ".join(parts)
 
 

@@ -54,7 +54,7 @@ def threshold_text(one: CalibratedMetric) -> str:
 def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[str, str]]:
     """Yield `(topic, text)` lines: the guarantee of one threshold of a calibration, or what it lacks."""
     learned = one.learned
-    guarantee = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
+    guarantee = f"at most {percent(learned.max_false_pass)} of bad cases pass, with {percent(learned.level)} confidence"
     if learned.threshold is None:
         yield "guarantee", f"{guarantee}: not possible: {learned.reason}"
         if learned.missing:

@@ -338,7 +338,7 @@ def slices_remark(target: TargetChange) -> str:
     if not target.slices:
         return ""
     looked = f"{count(len(target.slices), 'tag')} tested, p adjusted for all of them (Benjamini-Hochberg)"
-    return f"{looked}." if slice_lines(target) else f"{looked}; none stands out."
+    return f"{looked}." if slice_lines(target) else f"{looked}; none changed significantly."
 
 
 def _slice(one: Slice) -> str:

@@ -94,18 +94,20 @@ def overview_remarks(overview: Overview) -> list[str]:
     decides = "keep to the rules" if overview.has_compliance else "pass"
     standings = overview.standings
     judged = _is_judged(overview)
-    sure = f"{100 * overview.level:g} % intervals below them"
+    sure = f"{100 * overview.level:g} % intervals are below them"
     remarks = [
-        f"Shares are of the outputs that {decides}, of those judged; {sure}." if judged else f"Means with {sure}."
+        f"Percentages are shares of the judged outputs that {decides}; {sure}."
+        if judged
+        else f"Values are means; {sure}."
     ]
     if overview.split and judged:
         remarks.append(
             "Positive tests are about a rule, negative ones about its inverse; baseline tests were made without rules."
         )
     if judged and any(figures.valid.trials for figures in standings):
-        remarks.append("Valid are tests whose input was found to keep to the input specification.")
+        remarks.append("Valid tests have an input that follows the input specification.")
     if _leaves_out(overview):
-        remarks.append("Counted are tests whose input is not marked invalid, and whose rule is not marked ungrounded.")
+        remarks.append("Counted tests have an input not marked invalid and a rule not marked ungrounded.")
     for figures in standings:
         missing = [f"{figures.unscored:,} unscored" if figures.unscored else ""]
         missing.append(count(figures.errors, "error") if figures.errors else "")

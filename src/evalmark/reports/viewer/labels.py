@@ -130,7 +130,7 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
         return span_subject(store.sessions.span(form["span"])), {"span": form["span"]}
     number = parse_count(form.get("number", ""))
     if number is None or not form.get("run"):
-        raise ConfigError("the form does not say what it is about; reload the page and send it again.")
+        raise ConfigError("the form names no output to label; reload the page and send it again.")
     run = store.run(decode_name(form["run"]))
     result = context.view.browsing(run).result(number)
     if result is None:

@@ -67,7 +67,7 @@ def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
         )
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ConfigError(
-            f"{before}there is no scorer {spec!r}.{hint} There are {', '.join(scorer_names())}, "
+            f"{before}there is no scorer {spec!r}.{hint} Available: {', '.join(scorer_names())}, "
             "and your own as 'package.module:attribute'."
         )
     if len(found) > 1:

@@ -188,7 +188,7 @@ class Similarity(CosineRule):
 
     def without_own_thresholds(self, score: Score) -> Score:
         """Return the score without its own limits in the reason, for metrics whose threshold decides."""
-        thresholds = (f", and {self.positive:g} is required,", f", and {1 - self.negative:g} is allowed,")
+        thresholds = (f" (at least {self.positive:g} is required)", f" (at most {1 - self.negative:g} is allowed)")
         end = score.reason.find(" to the ")  # the text after it is untrusted
         head = score.reason[:end]
         for threshold in thresholds:
@@ -223,10 +223,10 @@ class Similarity(CosineRule):
             f"{preview(example.value)}; the output is {preview(output.value)}",
         )
         if example.liked:
-            return f"{cosine}, and {self.positive:g} is required, to the liked {pair}"
+            return f"{cosine} (at least {self.positive:g} is required) to the liked {pair}"
         if closest.guarded:
-            return f"{cosine}, more than to any liked example, to the disliked {pair}"
-        return f"{cosine}, and {1 - self.negative:g} is allowed, to the disliked {pair}"
+            return f"{cosine} (higher than to any liked example) to the disliked {pair}"
+        return f"{cosine} (at most {1 - self.negative:g} is allowed) to the disliked {pair}"
 
 
 def _first_zero_vector(vectors: Matrix) -> int | None:

@@ -151,4 +151,4 @@ def _reason(verdicts: Sequence[Verdict], values: Sequence[float]) -> str:
     if values[0] == values[1]:
         return reason
     words = {1.0: "the better one", 0.5: "as good as the other", 0.0: "the worse one"}
-    return f"by the order: put first, the answer is {words[values[0]]}; put second, {words[values[1]]}; {reason}"
+    return f"the order decided: in the first position the answer is {words[values[0]]}, in the second {words[values[1]]}; {reason}"

@@ -122,7 +122,7 @@ def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) 
         return f"{path}: {found} runs start with {reference!r}: {', '.join(several)}; type more of the one you mean."
     if runs_back(reference) is not None:
         return f"{path}: there is no run {reference!r}; the store has {len(ids)}."
-    return f"{path}: there is no run {reference!r}; near it: {similar_ids(reference, ids)}. `last` is the newest one."
+    return f"{path}: there is no run {reference!r}; stored runs include {similar_ids(reference, ids)}. `last` is the newest one."
 
 
 _OPEN = """
