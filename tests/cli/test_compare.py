@@ -43,6 +43,20 @@ def bad(folder, cases):
     (folder / "bad").write_text(str(cases))
 
 
+def test_several_baselines_are_one_family_and_the_least_favourable_verdict_counts(suite, evalmark):
+    for number in (0, 12, 12):
+        bad(suite, number)
+        assert evalmark("run", "s.yaml", "-q").code == 0
+    ended = evalmark("compare", "last", "last~1", "last~2")
+    assert ended.code == 1
+    assert "last~1  same" in ended.out
+    assert "last~2  worse" in ended.out
+    assert "p is adjusted for" not in ended.out  # against the equal run nothing differs, so there is one test
+    refused = evalmark("compare", "last", "last~1", "last~2", "-o", "both.json")
+    assert (refused.code, "are for one BASELINE" in refused.err) == (2, True)
+    assert not (suite / "both.json").exists()
+
+
 @pytest.mark.parametrize(
     ("before", "now", "code", "said"),
     [

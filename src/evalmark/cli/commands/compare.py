@@ -51,9 +51,12 @@ Run = Annotated[
         metavar="RUN", help="The newer run: its id, the start of one, `last`, or FILE@RUN of another store."
     ),
 ]
-Baseline = Annotated[
-    str | None,
-    typer.Argument(metavar="BASELINE", help="The earlier run, such as `last~1` or `last-green`."),
+Baselines = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="BASELINE...",
+        help="The earlier run, such as `last~1` or `last-green`; several are one family of tests.",
+    ),
 ]
 Target = Annotated[
     str | None, typer.Option("--target", metavar="NAME", help="A target of RUN, to compare with the one of --against.")
@@ -97,7 +100,7 @@ def add(app: typer.Typer) -> None:
 
 def compare(  # noqa: PLR0913  each is a flag of the command line
     run: Run,
-    baseline: Baseline = None,
+    baseline: Baselines = None,
     target: Target = None,
     against: Against = None,
     pairs: Pairs = False,
@@ -126,8 +129,15 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     for path in output or []:
         writers.comparison_writer_for(path)
     named = _named(baseline, target, against)
+    if baseline is not None and len(baseline) > 1:
+        if output or to or pairs:
+            raise ConfigError(
+                "compare: -o, --to and --pairs are for one BASELINE; compare with one run at a time for them."
+            )
+        code = _compare_several(run, baseline, flags.settings(store=store).store, (level, margin), limit)
+        raise typer.Exit(comparison_code(code, allow_undecided=allow_undecided))
     with ExitStack() as stores:
-        newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
+        newer, earlier = _runs(run, baseline[0] if baseline else None, flags.settings(store=store).store, stores)
         targets = None if named is None else comparing.two_targets(newer, *named)
         refuse_overwriting(
             [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
@@ -135,7 +145,8 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         compared = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
         texts = flip_examples.flip_examples(compared, newer, earlier, limit) if pairs or to else []
         compared = run_references.with_store_flag(
-            compared, run_references.run_location(baseline or run, flags.settings(store=store).store)[0]
+            compared,
+            run_references.run_location(baseline[0] if baseline else run, flags.settings(store=store).store)[0],
         )
         print_text(comparison.comparison_screen(compared, terminal_style(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
@@ -147,7 +158,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     raise typer.Exit(comparison_code(compared.exit_code, allow_undecided=allow_undecided))
 
 
-def _named(baseline: str | None, target: str | None, against: str | None) -> tuple[str, str] | None:
+def _named(baseline: list[str] | None, target: str | None, against: str | None) -> tuple[str, str] | None:
     """Return the two targets to compare, or None if a baseline is named."""
     if baseline is not None and (target is not None or against is not None):
         raise ConfigError(
@@ -164,6 +175,22 @@ def _named(baseline: str | None, target: str | None, against: str | None) -> tup
         flag, other = ("--against", "--target") if target is None else ("--target", "--against")
         raise ConfigError(f"compare: {flag} names one target of the run; name the other one with {other}.")
     return target, against
+
+
+def _compare_several(run: str, names: list[str], store: str, asked: tuple[float, float], limit: int) -> int:
+    """Print the comparison with each baseline, then their verdicts; return the exit code of the least favourable."""
+    level, margin = asked
+    with ExitStack() as stores:
+        runs = [_runs(run, name, store, stores) for name in names]
+        found = comparing.compare_several(runs[0][0], [earlier for _, earlier in runs], level=level, margin=margin)
+        for one, name in zip(found, names, strict=True):
+            shown = run_references.with_store_flag(one, run_references.run_location(name, store)[0])
+            print_text(comparison.comparison_screen(shown, terminal_style(), limit=limit))
+    width = max(map(len, names))
+    for one, name in zip(found, names, strict=True):
+        print_line(f"  {name:{width}}  {one.outcome}")
+    codes = {one.exit_code for one in found}
+    return next((code for code in (1, 3) if code in codes), 0)
 
 
 def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":

@@ -270,7 +270,7 @@ def p_value_text(p: float) -> str:
 def table_remarks(comparison: Comparison) -> list[str]:
     """Notes below the tables: units, intervals, adjustment of p values."""
     changes = [change for target in comparison.targets for change in target.changes]
-    tests = sum(change.difference.p is not None for change in changes)
+    tests = comparison.tests
     remarks = []
     if any(change.is_share for change in changes):
         remarks.append("Differences of shares are in points.")

@@ -235,6 +235,8 @@ class Comparison:
     """Other differences between the runs, one sentence each; to be read before the verdict."""
     level: float
     margin: float = MARGIN
+    tests: int = 0
+    """The number of tests that p is adjusted for, over all baselines that were compared together."""
     rules: ScoringRules = SAME
     """The rules that both runs were scored by."""
     rescore: str = ""

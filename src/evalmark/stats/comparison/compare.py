@@ -1,8 +1,9 @@
 """Compares a run with an earlier one: every target, every metric, and a verdict."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Run
@@ -64,7 +65,45 @@ def compare(
     >>> compare(empty, empty).outcome
     'cannot tell'
     """
-    return _RunPair(run, baseline, (level, margin), targets).comparison()
+    both = _RunPair(run, baseline, (level, margin), targets)
+    changes = both.changes()
+    return both.comparison(changes, list(_adjusted(changes)))
+
+
+@check_arguments
+def compare_several(
+    run: Run, baselines: Sequence[Run], *, level: float = LEVEL, margin: float = MARGIN
+) -> tuple[Comparison, ...]:
+    """Compare a run with several earlier ones, as one family of tests.
+
+    The p-values are adjusted over all metrics, targets and baselines (Holm 1979), so that looking at several baselines
+    does not raise false alarms.
+
+    Args:
+        run: the newer run.
+        baselines: the earlier runs, at least one.
+        level: the confidence level, between 0 and 1.
+        margin: the difference that counts as none, as a share of 1, from 0 to below 1.
+
+    Returns:
+        A comparison for each baseline, in the order given.
+
+    Raises:
+        ConfigError: `level` or `margin` is out of range.
+
+    >>> from evalmark.core.values.run import Run
+    >>> empty = Run(id="1", name="demo", created="2026-01-01T00:00:00Z")
+    >>> [one.outcome for one in compare_several(empty, [empty, empty])]
+    ['cannot tell', 'cannot tell']
+    """
+    pairs = [_RunPair(run, baseline, (level, margin)) for baseline in baselines]
+    changes = [pair.changes() for pair in pairs]
+    adjusted = _adjusted([change for of_pair in changes for change in of_pair])
+    tests = _tests([change for of_pair in changes for change in of_pair])
+    return tuple(
+        replace(pair.comparison(one, list(islice(adjusted, len(one)))), tests=tests)
+        for pair, one in zip(pairs, changes, strict=True)
+    )
 
 
 @check_arguments
@@ -78,7 +117,8 @@ def compare_by_case(
 ) -> tuple[Comparison, tuple[ComparedCases, ...]]:
     """Compare like `compare`, and also return the values of every common case for each target."""
     both = _RunPair(run, baseline, (level, margin), targets)
-    found = both.comparison()
+    changes = both.changes()
+    found = both.comparison(changes, list(_adjusted(changes)))
     return found, tuple(side.cases(change) for side, change in zip(both.sides, found.targets, strict=True))
 
 
@@ -107,17 +147,21 @@ class _RunPair:
             for target, other in _pairs(now, before)
         ]
 
-    def comparison(self) -> Comparison:
+    def changes(self) -> list[TargetChange]:
+        """Return the changes of all targets, with p-values that are not adjusted yet."""
+        units = {metric.name: metric.unit for metric in self.run.metrics}
+        return [side.whole(units) for side in self.sides]
+
+    def comparison(self, changes: Sequence[TargetChange], adjusted: Sequence[TargetChange]) -> Comparison:
         run, baseline = self.run, self.baseline
-        units = {metric.name: metric.unit for metric in run.metrics}
-        changes = [side.whole(units) for side in self.sides]
         has_common = any(change.matching.common for change in changes)
         return Comparison(
             run=run.id,
             baseline=baseline.id,
             names=(run.name, baseline.name),
             created=(run.created, baseline.created),
-            targets=tuple(self._known(*one) for one in zip(self.sides, _adjusted(changes), strict=True)),
+            targets=tuple(self._known(*one) for one in zip(self.sides, adjusted, strict=True)),
+            tests=_tests(changes),
             warnings=warnings(run, baseline, changes, self.targets, self.rules),
             rules=self.rules,
             rescore=rescore_command(run, baseline, self.rules) if has_common else "",
@@ -324,7 +368,11 @@ def _range(numbers: Sequence[float]) -> float:
     return max(numbers, default=0.0) - min(numbers, default=0.0)
 
 
-def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
+def _tests(changes: Sequence[TargetChange]) -> int:
+    return sum(change.difference.p is not None for target in changes for change in target.changes)
+
+
+def _adjusted(changes: Sequence[TargetChange]) -> Iterator[TargetChange]:
     """Adjust the p-values over all changes that the verdict depends on."""
     every = [change.difference for target in changes for change in (target.overall, *target.metrics)]
     found = iter(adjust_differences(every, holm))
