@@ -84,43 +84,43 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     frame = _module_frame(sys._getframe(1))
     file, line = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     fields: dict[str, Any] = {key: value for key, value in options.items() if key not in ("scorers", "scorer")}
-    described = Eval(name=name, data=data, task=task, scorers=(), file=file, line=line, **fields)
-    described = replace(described, scorers=_scorers(described, options))
-    _check(described)
+    eval_spec = Eval(name=name, data=data, task=task, scorers=(), file=file, line=line, **fields)
+    eval_spec = replace(eval_spec, scorers=_scorers(eval_spec, options))
+    _check(eval_spec)
     if frame is not None:
-        _register(described, frame)
-    return described
+        _register(eval_spec, frame)
+    return eval_spec
 
 
-def _scorers(described: Eval, options: EvalOptions) -> "tuple[ScorerLike, ...]":
+def _scorers(eval_spec: Eval, options: EvalOptions) -> "tuple[ScorerLike, ...]":
     __tracebackhide__ = True
     one, several = options.get("scorer"), options.get("scorers")
     if one is not None and several is not None:
-        raise ConfigError(f"{described.place}: {described.name!r} has both `scorer` and `scorers`; leave one out.")
+        raise ConfigError(f"{eval_spec.place}: {eval_spec.name!r} has both `scorer` and `scorers`; leave one out.")
     scorers = several if one is None else [one]
     if isinstance(scorers, str) or callable(scorers):
         scorers = [scorers]
     if not isinstance(scorers, Sequence) or not scorers:
-        raise ConfigError(f"{described.place}: {described.name!r} has no scorers; name at least one: scorers=[…].")
+        raise ConfigError(f"{eval_spec.place}: {eval_spec.name!r} has no scorers; name at least one: scorers=[…].")
     return tuple(scorers)
 
 
-def _check(described: Eval) -> None:
+def _check(eval_spec: Eval) -> None:
     __tracebackhide__ = True
-    place = described.place
-    if not isinstance(described.name, str) or not described.name.strip():
-        raise ConfigError(f"{place}: an eval needs a name; found {described.name!r}.")
-    if isinstance(described.repeat, bool) or not isinstance(described.repeat, int) or described.repeat < 1:
-        raise ConfigError(f"{place}: repeat has to be a whole number of at least 1; found {described.repeat!r}.")
-    limit = described.timeout
+    place = eval_spec.place
+    if not isinstance(eval_spec.name, str) or not eval_spec.name.strip():
+        raise ConfigError(f"{place}: an eval needs a name; found {eval_spec.name!r}.")
+    if isinstance(eval_spec.repeat, bool) or not isinstance(eval_spec.repeat, int) or eval_spec.repeat < 1:
+        raise ConfigError(f"{place}: repeat has to be a whole number of at least 1; found {eval_spec.repeat!r}.")
+    limit = eval_spec.timeout
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0):
         raise ConfigError(f"{place}: timeout is a number of seconds above 0, or None; found {limit!r}.")
 
 
-def _register(described: Eval, frame: FrameType) -> None:
+def _register(eval_spec: Eval, frame: FrameType) -> None:
     # A list in the module itself: evalmark keeps no state of its own.
     evals: list[Eval] = frame.f_globals.setdefault(REGISTRY, [])
-    evals.append(described)
+    evals.append(eval_spec)
 
 
 def _module_frame(frame: FrameType | None) -> FrameType | None:

@@ -70,7 +70,7 @@ class EvalCase:
         return self._trial.repeat
 
     def log(self, output: Any, input: Any = None, *, expected: Any = None) -> Any:  # noqa: A002  the field's name
-        """Log the output of the system under test and return it; also its input, where the test itself is the case.
+        """Log the output of the system under test and return it; also its input, if the test itself is the case.
 
         Raises:
             ConfigError: an output was logged before.
@@ -111,7 +111,7 @@ class EvalCase:
         return Run(id="", name="", created="", target=self._trial.target, datasets=(info,), results=(result,))
 
     def finish(self, error: BaseException | None) -> tuple[Run, str | None]:
-        """Return the result as a part of the run, and why the test fails (None where it passes); `error` ended the test."""
+        """Return the result as a part of the run, and why the test fails (None if it passes); `error` is what ended the test."""
         if error is None and self._scorers:
             self.judge(*self._scorers)
         output = with_tool_calls(self._output or Output(), self.context.tools)
@@ -154,4 +154,4 @@ class EvalCase:
 
 
 def _no_task(input: Any) -> None:  # noqa: A002
-    """Have the form of a task; the test has produced the output."""
+    """A task that is never called, since the test itself has produced the output."""

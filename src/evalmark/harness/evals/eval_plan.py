@@ -46,7 +46,7 @@ class OutputRequired:
 
 
 def plan_eval(
-    described: EvalSpec,
+    eval_spec: EvalSpec,
     rows: Sequence[Case | BadRow],
     run_session: RunSession,
     score_name: str = "",
@@ -58,53 +58,53 @@ def plan_eval(
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    folders = _import_folders(described)
+    folders = _import_folders(eval_spec)
     try:
-        specs = scorer_specs(described.scorers, described.judge, run_session.models, folders)
-        target = as_target(described.task, folders=folders)
+        specs = scorer_specs(eval_spec.scorers, eval_spec.judge, run_session.models, folders)
+        target = as_target(eval_spec.task, folders=folders)
     except ConfigError as error:
-        raise ConfigError(f"{described.place}: {error}") from None
+        raise ConfigError(f"{eval_spec.place}: {error}") from None
     if score_name:
         specs = tuple(replace(one, name=score_name) for one in specs)
-    specs = with_thresholds(specs, described.threshold, described.place)
+    specs = with_thresholds(specs, eval_spec.threshold, eval_spec.place)
     without_judge = [one.bound(None).name for one in specs if one.needs_judge and one.judge is None]
     if without_judge:
         verb = "needs" if len(without_judge) == 1 else "need"
         raise ConfigError(
-            f"{described.place}: {', '.join(without_judge)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
+            f"{eval_spec.place}: {', '.join(without_judge)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
         )
     rows = tuple(rows)
-    embeddings = run_session.settings.embeddings if described.embeddings is None else described.embeddings
+    embeddings = run_session.settings.embeddings if eval_spec.embeddings is None else eval_spec.embeddings
     return Plan(
-        name=described.name,
+        name=eval_spec.name,
         sources=(
-            DatasetSource(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(rows)),
+            DatasetSource(info=DatasetInfo(name=eval_spec.name, path=eval_spec.place), read=lambda note: iter(rows)),
         ),
         targets=(OutputRequired(target),),
         scorers=specs,
         models=run_session.models,
         embedder=embedder_for(specs, embeddings, run_session.models, folders, load or run_session.load_embedder),
-        repeat=described.repeat,
-        timeout=described.timeout,
+        repeat=eval_spec.repeat,
+        timeout=eval_spec.timeout,
     )
 
 
-def check_eval(described: EvalSpec, run_session: RunSession) -> str:
+def check_eval(eval_spec: EvalSpec, run_session: RunSession) -> str:
     """Check an eval without reading data or loading a model, and return the name of its task.
 
     Raises:
         ConfigError: a part of it cannot be used; the message begins with its place.
     """
-    plan = plan_eval(described, (), run_session, load=_load_nothing)
+    plan = plan_eval(eval_spec, (), run_session, load=_load_nothing)
     try:
         run_session.check(plan)
     except ConfigError as error:
-        raise ConfigError(f"{described.place}: {error}") from error
-    return as_target(described.task, folders=_import_folders(described)).name
+        raise ConfigError(f"{eval_spec.place}: {error}") from error
+    return as_target(eval_spec.task, folders=_import_folders(eval_spec)).name
 
 
-def _import_folders(described: EvalSpec) -> tuple[Path, ...]:
-    return (Path(described.file).parent if described.file else Path.cwd(),)
+def _import_folders(eval_spec: EvalSpec) -> tuple[Path, ...]:
+    return (Path(eval_spec.file).parent if eval_spec.file else Path.cwd(),)
 
 
 def _load_nothing(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:
@@ -112,7 +112,7 @@ def _load_nothing(name: str, settings: Settings, folders: tuple[Path, ...]) -> N
 
 
 def prepare_eval(
-    described: EvalSpec, rows: Sequence[Case | BadRow], run_session: RunSession, score_name: str = ""
+    eval_spec: EvalSpec, rows: Sequence[Case | BadRow], run_session: RunSession, score_name: str = ""
 ) -> PreparedPlan:
     """Check an eval and bind it, for those of its rows that are cases.
 
@@ -120,8 +120,8 @@ def prepare_eval(
         ConfigError: a part of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    plan = plan_eval(described, [row for row in rows if isinstance(row, Case)], run_session, score_name)
+    plan = plan_eval(eval_spec, [row for row in rows if isinstance(row, Case)], run_session, score_name)
     try:
         return run_session.prepare(plan)
     except ConfigError as error:
-        raise ConfigError(f"{described.place}: {error}") from None
+        raise ConfigError(f"{eval_spec.place}: {error}") from None

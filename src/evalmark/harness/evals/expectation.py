@@ -57,12 +57,12 @@ class Expectation:
             ConfigError: no scorer is named, or something cannot be used; the task was not run.
         """
         __tracebackhide__ = True
-        described = _eval_of(expected, task, scorers, options)
+        eval_spec = _eval_of(expected, task, scorers, options)
         pytest_run = _current()
         if pytest_run is None:
-            return _require_pass(*run_sync(_run_standalone(described, self._case(expected), RunSession.run_one)))
+            return _require_pass(*run_sync(_run_standalone(eval_spec, self._case(expected), RunSession.run_one)))
         pytest_run.begin()
-        prepared, trial = _ready(described, self._case(expected), pytest_run)
+        prepared, trial = _ready(eval_spec, self._case(expected), pytest_run)
         part = pytest_run.loop.run(_part(pytest_run.run_session, prepared, trial))
         pytest_run.keep(part)
         return _require_pass(prepared, next(iter(part.results)))
@@ -88,13 +88,13 @@ class Expectation:
         # `_eval_of` is called here, since a coroutine does not know the line that created it
         return self._evaluate_async(expected, _eval_of(expected, task, scorers, options))
 
-    async def _evaluate_async(self, expected: Any, described: EvalSpec) -> Result:
+    async def _evaluate_async(self, expected: Any, eval_spec: EvalSpec) -> Result:
         __tracebackhide__ = True
         pytest_run = _current()
         if pytest_run is None:
-            return _require_pass(*await _run_standalone(described, self._case(expected), _run_here))
+            return _require_pass(*await _run_standalone(eval_spec, self._case(expected), _run_here))
         pytest_run.begin()
-        prepared, trial = _ready(described, self._case(expected), pytest_run)
+        prepared, trial = _ready(eval_spec, self._case(expected), pytest_run)
         before = pytest_run.run_session.spending()
         output = await pytest_run.run_session.call_target(prepared, trial)
         judging = pytest_run.loop.start(
@@ -150,13 +150,13 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
     return EvalSpec(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **fields)
 
 
-def _ready(described: EvalSpec, case: Case, pytest_run: PytestRun) -> tuple[PreparedPlan, Trial]:
+def _ready(eval_spec: EvalSpec, case: Case, pytest_run: PytestRun) -> tuple[PreparedPlan, Trial]:
     """Prepare the expectation as a part of the running test."""
     __tracebackhide__ = True
-    if described.threshold is UNSET:
-        described = replace(described, threshold=pytest_run.threshold)
-    trial = pytest_run.trial(replace(case, place=described.place))
-    prepared = prepare_eval(replace(described, name=trial.dataset), [trial.case], pytest_run.run_session)
+    if eval_spec.threshold is UNSET:
+        eval_spec = replace(eval_spec, threshold=pytest_run.threshold)
+    trial = pytest_run.trial(replace(case, place=eval_spec.place))
+    prepared = prepare_eval(replace(eval_spec, name=trial.dataset), [trial.case], pytest_run.run_session)
     return prepared, replace(trial, target=prepared.bound.target.name)
 
 
@@ -179,7 +179,7 @@ async def _run_here(run_session: RunSession, prepared: PreparedPlan, trial: Tria
 
 
 async def _run_standalone(
-    described: EvalSpec, case: Case, run: Callable[[RunSession, PreparedPlan, Trial], Awaitable[Result]]
+    eval_spec: EvalSpec, case: Case, run: Callable[[RunSession, PreparedPlan, Trial], Awaitable[Result]]
 ) -> tuple[PreparedPlan, Result]:
     """Run an expectation outside of a test: its result is not stored, but its model calls are, so they can be replayed."""
     opened: list[Store] = []
@@ -193,8 +193,8 @@ async def _run_standalone(
     settings = load_settings(environ, Path.cwd()) if pytest_run is None else pytest_run.run_session.settings
     run_session = RunSession(settings, store)
     try:
-        prepared = prepare_eval(described, [case], run_session)
-        trial = Trial(case=case, dataset=described.name, target=prepared.bound.target.name)
+        prepared = prepare_eval(eval_spec, [case], run_session)
+        trial = Trial(case=case, dataset=eval_spec.name, target=prepared.bound.target.name)
         return prepared, await run(run_session, prepared, trial)
     finally:
         await run_session.close()

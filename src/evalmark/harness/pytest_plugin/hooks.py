@@ -21,8 +21,8 @@ from .result_store import WorkerResults
 from .runner import bad_part
 from .state import PluginState
 
-CLOSED = pytest.StashKey[bool]()
-"""Set where a marked test ended normally and its scores fail it, so that the report shows no line of code."""
+FAILED_BY_SCORES = pytest.StashKey[bool]()
+"""Set if a marked test ended normally and failed by its scores, so that the report shows no line of code."""
 
 
 class Hooks:
@@ -68,7 +68,7 @@ class Hooks:
         """Fail the test of a row that is not a case, without calling it."""
         row = row_of(pyfuncitem).row
         if isinstance(row, BadRow):
-            pyfuncitem.stash[CLOSED] = True
+            pyfuncitem.stash[FAILED_BY_SCORES] = True
             raise ConfigError(str(row))
 
     @pytest.hookimpl(wrapper=True)
@@ -102,14 +102,14 @@ class Hooks:
         for result in part.results:
             record_scores(item, result)
             if why is not None and error is None:
-                item.stash[CLOSED] = True
+                item.stash[FAILED_BY_SCORES] = True
                 raise EvalFailedError(why, result)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
         """Add the verdict to each report, and in an xdist worker the results."""
         report: Any = yield
-        if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
+        if FAILED_BY_SCORES in item.stash and call.when == "call" and call.excinfo is not None:
             message = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
             report.longrepr = safe_for_ci(message)
         elif call.excinfo is not None and isinstance(call.excinfo.value, EvalFailedError):

@@ -27,7 +27,7 @@ from .state import PluginState
 class EvalGroup:
     """The shared state of the tests of one eval."""
 
-    described: EvalSpec
+    eval_spec: EvalSpec
     title: str
     """The name of its tests."""
     target: str
@@ -46,7 +46,7 @@ class EvalGroup:
         """
         if self.prepared is None:
             try:
-                prepared = prepare_eval(self.described, self.rows, self.state.run_session)
+                prepared = prepare_eval(self.eval_spec, self.rows, self.state.run_session)
                 self.prepared = replace(prepared, info=replace(prepared.info, plan=prepared.plan.fingerprint))
             except EvalmarkError as error:
                 self.prepared = error
@@ -83,26 +83,26 @@ class EvalItem(pytest.Function):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the message without evalmark's own frames."""
         if isinstance(excinfo.value, (EvalFailedError, EvalmarkError)):
-            return safe_for_ci(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
+            return safe_for_ci(f"{excinfo.value}\n\n{self.group.eval_spec.place}: {type(excinfo.value).__name__}")
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the eval is defined."""
-        return Path(self.group.described.file), max(0, self.group.described.line - 1), self.name
+        return Path(self.group.eval_spec.file), max(0, self.group.eval_spec.line - 1), self.name
 
 
 def items_of(collector: Any, group: EvalGroup) -> Iterator[EvalItem]:
     """Yield the tests of an eval in the order of its data, the first repeat of all cases first."""
-    described = group.described
+    eval_spec = group.eval_spec
     title, names = group.title, Counter[str]()
     labels = [case_name(row, names) for row in group.rows]
-    for repeat in range(described.repeat):
+    for repeat in range(eval_spec.repeat):
         for position, (row, label) in enumerate(zip(group.rows, labels, strict=True)):
             if isinstance(row, BadRow) and repeat:
                 continue
             case = Case(id=f"row {position + 1}", place=row.place) if isinstance(row, BadRow) else row
-            trial = Trial(case=case, dataset=described.name, target=group.target, position=position, repeat=repeat)
-            name = f"{title}[{label}]" if described.repeat == 1 else f"{title}[{label}-{repeat + 1}]"
+            trial = Trial(case=case, dataset=eval_spec.name, target=group.target, position=position, repeat=repeat)
+            name = f"{title}[{label}]" if eval_spec.repeat == 1 else f"{title}[{label}-{repeat + 1}]"
             bad = row if isinstance(row, BadRow) else None
             item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)
             yield item

@@ -30,7 +30,7 @@ from .marker import marked_rows, read_marker
 from .result_store import RunKeeper
 from .runner import Runner
 from .skips import PLACE, check_names, node_name, skipped_item
-from .state import EACH, PluginState
+from .state import POSITIONS_PER_TEST, PluginState
 from .summary import EvalSummary
 
 
@@ -56,22 +56,22 @@ class EvalPlugin:
         """
         try:
             check_names(evals)
-            return [item for described in evals for item in self._items(collector, described)]
+            return [item for eval_spec in evals for item in self._items(collector, eval_spec)]
         except EvalmarkError as error:
             raise collector.CollectError(str(error)) from None
 
-    def _items(self, collector: Any, described: EvalSpec) -> Iterator[pytest.Item]:
-        if described.skip_if:
-            yield skipped_item(collector, described, "skip_if is true")
+    def _items(self, collector: Any, eval_spec: EvalSpec) -> Iterator[pytest.Item]:
+        if eval_spec.skip_if:
+            yield skipped_item(collector, eval_spec, "skip_if is true")
             return
-        named = replace(described, name=self._dataset(described))
+        named = replace(eval_spec, name=self._dataset(eval_spec))
         target = check_eval(named, self.state.run_session)
         if isinstance(self.state.keeper, RunKeeper):
             _ = self.state.keeper.baseline  # a missing run is reported before any case is run
-        rows = read_rows(described.data, described.place)
+        rows = read_rows(eval_spec.data, eval_spec.place)
         group = EvalGroup(
-            described=named,
-            title=node_name(described.name),
+            eval_spec=named,
+            title=node_name(eval_spec.name),
             target=target,
             state=self.state,
             rows=rows,
@@ -79,10 +79,10 @@ class EvalPlugin:
         )
         yield from items_of(collector, group)
 
-    def _dataset(self, described: EvalSpec) -> str:
+    def _dataset(self, eval_spec: EvalSpec) -> str:
         """Return the dataset name of an eval: its name, with its file where another file has the same name."""
-        first = self._groups.setdefault(described.name, described.file)
-        return described.name if first == described.file else f"{described.name} ({described.place.rpartition(':')[0]})"
+        first = self._groups.setdefault(eval_spec.name, eval_spec.file)
+        return eval_spec.name if first == eval_spec.file else f"{eval_spec.name} ({eval_spec.place.rpartition(':')[0]})"
 
     def repeat(self, metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
         """Make a marked test one test for each case and repeat."""
@@ -121,7 +121,7 @@ class EvalPlugin:
             case=case_of(item),
             dataset=suite_of(item),
             target=target_of(item),
-            position=item.stash[PLACE] * EACH,
+            position=item.stash[PLACE] * POSITIONS_PER_TEST,
             repeat=row_of(item).repeat,
         )
         case = EvalCase(self.state, trial, mark.threshold, mark.scorers, mark.judge)

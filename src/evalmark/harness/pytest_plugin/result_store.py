@@ -1,4 +1,4 @@
-"""Where the results of tests go: into the store, or from an xdist worker to the main process."""
+"""Stores the results of tests, or sends them from an xdist worker to the main process."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -103,7 +103,7 @@ def _require_pass(item: pytest.Item, result: Result, metrics: Sequence[Metric]) 
 
 def bad_part(item: EvalItem) -> Run:
     """Return the result of a row that is not a case, as a part of the run."""
-    info = DatasetInfo(name=item.trial.dataset, path=item.group.described.place)
+    info = DatasetInfo(name=item.trial.dataset, path=item.group.eval_spec.place)
     return Run(id="", name="", created="", datasets=(info,), results=(item.bad_result(),))
 
 

@@ -23,14 +23,14 @@ LONGEST_NAME = 60
 class SkippedEval(pytest.Function):
     """The test of a skipped eval; its data is not read."""
 
-    def __init__(self, *, described: "EvalSpec", reason: str, **named: Any) -> None:
+    def __init__(self, *, eval_spec: "EvalSpec", reason: str, **named: Any) -> None:
         super().__init__(callobj=placeholder, **named)
-        self.described = described
+        self.eval_spec = eval_spec
         self.add_marker(pytest.mark.skip(reason=reason))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the eval is defined."""
-        return Path(self.described.file), max(0, self.described.line - 1), self.name
+        return Path(self.eval_spec.file), max(0, self.eval_spec.line - 1), self.name
 
 
 class Skips:
@@ -66,7 +66,7 @@ def skipped_items(collector: Any, evals: "Sequence[EvalSpec]") -> list[pytest.It
         check_names(evals)
     except ConfigError as error:
         raise collector.CollectError(str(error)) from None
-    return [skipped_item(collector, described, OFF) for described in evals]
+    return [skipped_item(collector, eval_spec, OFF) for eval_spec in evals]
 
 
 def mark_skipped(items: Sequence[pytest.Item]) -> None:
@@ -75,21 +75,21 @@ def mark_skipped(items: Sequence[pytest.Item]) -> None:
         item.add_marker(pytest.mark.skip(reason=OFF))
 
 
-def skipped_item(collector: Any, described: "EvalSpec", reason: str) -> pytest.Item:
+def skipped_item(collector: Any, eval_spec: "EvalSpec", reason: str) -> pytest.Item:
     """Return the skipped test of an eval."""
     item: SkippedEval = SkippedEval.from_parent(
-        collector, name=node_name(described.name), described=described, reason=reason
+        collector, name=node_name(eval_spec.name), eval_spec=eval_spec, reason=reason
     )
     return item
 
 
 def check_names(evals: "Sequence[EvalSpec]") -> None:
     """Raise ConfigError where two evals of a module have the same name, and so the same test ids."""
-    names = [node_name(described.name) for described in evals]
-    for described, name in zip(evals, names, strict=True):
+    names = [node_name(eval_spec.name) for eval_spec in evals]
+    for eval_spec, name in zip(evals, names, strict=True):
         if (number := names.count(name)) > 1:
             raise ConfigError(
-                f"{described.place}: {number} evals of this file have the name {name!r}; give each its own name."
+                f"{eval_spec.place}: {number} evals of this file have the name {name!r}; give each its own name."
             )
 
 

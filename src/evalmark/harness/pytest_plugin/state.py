@@ -35,8 +35,8 @@ from .skips import OFF, PLACE
 
 GRACE = 12.0
 """Seconds in which running trials may finish when pytest ends."""
-EACH = 10_000
-"""Positions between two tests, for the expectations in them."""
+POSITIONS_PER_TEST = 10_000
+"""The distance between the positions of two tests, so that each expectation in a test gets its own position."""
 
 
 class PluginState:
@@ -165,7 +165,7 @@ class PluginState:
         item.stash[EXPECTED] = number + 1
         test_case = case_of(item)
         name = test_case.id if number == 0 else f"{test_case.id} ({number + 1})"
-        position = item.stash[PLACE] * EACH + number
+        position = item.stash[PLACE] * POSITIONS_PER_TEST + number
         return Trial(case=replace(case, id=name), dataset=suite_of(item), position=position, repeat=row_of(item).repeat)
 
     def keep(self, part: Run) -> None:
