@@ -497,7 +497,9 @@ def test_a_faulty_metric_is_named_with_its_number(folder, item, told):
         pytest.param("https://example.org/x.jsonl", '`datasets[1]` names "https://', id="a web address"),
         pytest.param("C:\\x.jsonl", '`datasets[1]` names "C:', id="a drive"),
         pytest.param("\\\\host\\x.jsonl", '`datasets[1]` names "\\\\\\\\host', id="a share"),
-        pytest.param("'%2e%2e/x.jsonl'", '`datasets[1]` names "%2e%2e/x.jsonl", which has escaped', id="dots in disguise"),
+        pytest.param(
+            "'%2e%2e/x.jsonl'", '`datasets[1]` names "%2e%2e/x.jsonl", which has escaped', id="dots in disguise"
+        ),
         pytest.param('"a\\0b"', '`datasets[1]` names "a\\u0000b", which has escaped or control characters', id="a NUL"),
     ],
 )
