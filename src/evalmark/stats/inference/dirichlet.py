@@ -17,6 +17,8 @@ _DISTINCT = 1_000
 _STEP = 0.1
 _REACH = 16
 _NOTHING = 1e-17
+_DIGITS = 10
+"""Significant digits of an end; later ones may differ between processors."""
 _TINY = 1e-290
 """Values up to this are taken as the worst, because products of them vanish."""
 
@@ -159,7 +161,7 @@ def _quantile(values: Any, sizes: Any, unseen: Mapping[float, float], tail: floa
         lower, upper = (lower, middle) if beyond(middle) > 0 else (middle, upper)
     inset = 1e-13 * highest
     lower, upper = max(lower, inset), min(upper, highest - inset)
-    return _root(beyond, lower, upper)
+    return float(f"{_root(beyond, lower, upper):.{_DIGITS}g}")
 
 
 def _root(function: Callable[[float], float], lower: float, upper: float) -> float:
