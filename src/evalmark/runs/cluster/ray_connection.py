@@ -22,12 +22,13 @@ _INIT_OPTIONS = {"include_dashboard": False, "log_to_driver": False, "configure_
 _NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0"}
 _PRIVATE_RAY_VARIABLES = {
     **_NO_USAGE_STATS,
-    # On Linux as elsewhere: without it Ray listens on every address of the machine, also for a Ray of one machine.
+    # Also on Linux: unless this is 0, Ray listens on every address of the machine, even if it runs on one machine only.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
 }
 _FORK_FAILURE = "Starting Ray client server failed"
-"""The head forks a process for each client, which gRPC does not always survive (Ray 2.60, gRPC 1.85)."""
+"""Part of Ray's error if the fork for a client fails: the head forks a process for each client, and gRPC sometimes
+fails after a fork (Ray 2.60, gRPC 1.85)."""
 _RETRY_ADVICE = (
     "Try again. If the error stays, read that log on the head, and start the head with GRPC_ENABLE_FORK_SUPPORT=0."
 )
@@ -37,7 +38,7 @@ _MEMORY = 100_000_000
 
 UNAUTHENTICATED, UNAVAILABLE = "UNAUTHENTICATED", "UNAVAILABLE"
 _PROBE_SECONDS = 10
-"""Seconds until the probe counts as unanswered."""
+"""The timeout of the probe, in seconds."""
 _DIRECT = (("grpc.enable_http_proxy", 0),)
 
 
@@ -53,7 +54,7 @@ class ClusterAddress:
 
 @dataclass(frozen=True, slots=True)
 class GrpcEndpoint:
-    """The address and method of the probe of a token. Any method will do, since the token is checked first."""
+    """The address and gRPC method by which the token is probed; any method works, since the token is checked first."""
 
     target: str
     """HOST:PORT."""

@@ -12,24 +12,24 @@ _DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG."""
 
 
-def end_with_parent(parent: int, lives: int | None = None) -> None:
-    """Kill this process when its parent ends, so that it does not continue without it.
+def end_with_parent(parent: int, alive_pipe: int | None = None) -> None:
+    """Kill this process when its parent ends.
 
-    `lives` is the reading end of a pipe that only the parent can write to, for systems other than Linux.
+    `alive_pipe` is the reading end of a pipe to which only the parent can write, for systems other than Linux.
     """
     if sys.platform == "linux":
         with suppress(MissingExtraError, AttributeError, OSError):  # this Python or C library does not support it
             need("ctypes").CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-            lives = None
+            alive_pipe = None
         if os.getppid() != parent:
             kill_this_process()
-    if lives is not None:
-        watch_parent(lives)
+    if alive_pipe is not None:
+        watch_parent(alive_pipe)
 
 
-def watch_parent(lives: int) -> None:
+def watch_parent(alive_pipe: int) -> None:
     """End this process when the writing end of a pipe is closed."""
-    need("threading").Thread(target=_wait_for_parent, args=(lives,), name="evalmark parent", daemon=True).start()
+    need("threading").Thread(target=_wait_for_parent, args=(alive_pipe,), name="evalmark parent", daemon=True).start()
 
 
 def kill_this_process() -> None:
@@ -37,9 +37,9 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
-def _wait_for_parent(lives: int) -> None:
+def _wait_for_parent(alive_pipe: int) -> None:
     try:
-        while os.read(lives, 1):
+        while os.read(alive_pipe, 1):
             pass
     except OSError:  # the target closed it
         return

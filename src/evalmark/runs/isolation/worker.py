@@ -26,7 +26,7 @@ from .parent_watch import end_with_parent
 from .worker_setup import FILES_CLOSED, WorkerConfig, set_import_path
 
 _SIGNALS_OF_THE_GROUP = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Signals that reach the whole process group; the process of the run decides when workers end."""
+"""Signals that reach the whole process group. Workers do nothing on them: the process of the run ends them."""
 _WAKE_SECONDS = 0.5
 """Seconds."""
 LOOP_BROKEN = "the target stopped the event loop of its worker process, or cancelled its tasks"

@@ -1,4 +1,4 @@
-"""What a command line sets in place of a suite, and the models it names."""
+"""The flags of a command line that override a suite, and the models under test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

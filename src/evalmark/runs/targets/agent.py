@@ -133,9 +133,9 @@ def _model(model: Any) -> Any:
 
 def _instructions(agent: Any) -> Iterator[Any]:
     """Yield instruction texts and functions; pydantic-ai stores them in undocumented fields."""
-    told = getattr(agent, "instructions", None)
-    if not inspect.ismethod(told):  # there it is a decorator
-        yield told
+    instructions = getattr(agent, "instructions", None)
+    if not inspect.ismethod(instructions):  # there it is a decorator
+        yield instructions
     for name in ("_instructions", "_system_prompts", "_system_prompt_functions"):
         for item in getattr(agent, name, None) or ():
             yield getattr(item, "instruction", None) or getattr(item, "function", None) or item

@@ -65,19 +65,19 @@ class ProgramTarget:
         Raises:
             ValueError: the input does not match the fields.
         """
-        given, wanted = case.input, self.fields
+        given, fields = case.input, self.fields
         if isinstance(given, Mapping) and all(isinstance(key, str) for key in given):
-            if wanted is None:
+            if fields is None:
                 return dict(given)
             if set(self.needed) <= set(given):
-                return {name: given[name] for name in wanted if name in given}
-        offered = {name: FIELD_VALUES[name](case) for name in wanted or () if name in FIELD_VALUES}
+                return {name: given[name] for name in fields if name in given}
+        offered = {name: FIELD_VALUES[name](case) for name in fields or () if name in FIELD_VALUES}
         offered = {name: value for name, value in offered.items() if value is not None or name in self.needed}
-        asked = [name for name in self.needed or (wanted or ())[:1] if name not in offered]
-        if len(asked) != 1:
-            fields = f"the fields {', '.join(self.needed)}" if self.needed else "fields by name"
-            raise ValueError(f"the program takes {fields}; make the input of the case a mapping of them")
-        return {**offered, asked[0]: given}
+        open_fields = [name for name in self.needed or (fields or ())[:1] if name not in offered]
+        if len(open_fields) != 1:
+            required = f"the fields {', '.join(self.needed)}" if self.needed else "fields by name"
+            raise ValueError(f"the program takes {required}; make the input of the case a mapping of them")
+        return {**offered, open_fields[0]: given}
 
 
 def is_program(thing: Any) -> bool:
@@ -90,8 +90,8 @@ def is_program(thing: Any) -> bool:
 def program_target(program: Any, name: str) -> ProgramTarget:
     """Create the target of a program, without calling it."""
     fields, needed = _fields(program)
-    told = fingerprint(name, describe_object(program), describe_object(program.dump_state()))
-    return ProgramTarget(name=name, program=program, fields=fields, needed=needed, fingerprint=told)
+    identity = fingerprint(name, describe_object(program), describe_object(program.dump_state()))
+    return ProgramTarget(name=name, program=program, fields=fields, needed=needed, fingerprint=identity)
 
 
 def _fields(program: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

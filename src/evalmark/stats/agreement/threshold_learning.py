@@ -139,7 +139,7 @@ def _reason(good_cases: int, bad_cases: int, needed: int) -> str:
         return f"{needed} cases labelled bad are needed, none of which passes, and there are {bad_cases}"
     if not good_cases:
         return "nothing is labelled good, so that no threshold is known to let anything pass"
-    return "a threshold that keeps the promise would let no output pass that is labelled good"
+    return "a threshold within this limit would let no output pass that is labelled good"
 
 
 def _cases(rows: Sequence[Row], *, good: bool) -> int:

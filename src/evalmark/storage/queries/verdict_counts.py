@@ -59,7 +59,7 @@ def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
 _MANY_TESTS = 20_000
 """The largest number of prompt tests, and of cases that may be equal, that are read one by one."""
 _CONTENT = """case when content in ('{}', '{"input":""}') then case_id else content end"""
-"""What is equal for equal cases; of some tests only the id is known."""
+"""The SQL expression that is equal for equal cases: the content, or the id of a test whose content is unknown."""
 _IS_RULE_TEST = """
     (json_type(r.content, '$.metadata.rule') is not null or json_type(r.content, '$.metadata.ruleid') is not null)
 """
@@ -70,7 +70,7 @@ _NOT_COUNTED = """
     or exists (select 1 from json_each(r.content, '$.tags') t where t.value = 'baseline')
 """
 COUNTED_SQL = f"not ({_IS_RULE_TEST} and ({_NOT_COUNTED}))"
-"""The condition that a result `r` counts for the headline figure, like `left_out` in `stats.summary.headline`; a test
+"""The condition that a result `r` counts for the headline figure, like `left_out` in `stats.summary.collection`; a test
 compares both.
 """
 
