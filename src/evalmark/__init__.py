@@ -1,11 +1,11 @@
-"""evalmark tells whether a change made a system built on language models better, worse, or left it the same.
+"""Evaluate LLM applications: decide whether a change made one better, worse, or left it the same.
 
-Importing it does nothing and loads next to nothing: each name loads its module at first use.
+Importing the package is fast: each name loads its module at first use.
 """
 
 from evalmark.core.lazy import lazy_getattr
 
-TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
+TYPE_CHECKING = False  # not imported from `typing`, which takes longer to load than the rest of this module
 
 if TYPE_CHECKING:
     from evalmark.harness.evals.definition import describe_eval
@@ -58,7 +58,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What a notebook completes: the names that are not loaded yet too."""
+    """Return all public names, loaded or not, for completion in notebooks."""
     return sorted(__all__)
 
 

@@ -1,4 +1,4 @@
-"""Unit tests for what a team has recorded and labelled: each new answer beside those that people liked and disliked."""
+"""Unit tests from recorded and labelled answers: compare each new answer with answers that people liked and disliked."""
 
 from typing import TYPE_CHECKING
 

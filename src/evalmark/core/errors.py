@@ -5,7 +5,7 @@ Each line of a message names the place, what was found there, and what to do nex
 
 from collections.abc import Sequence
 
-TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
+TYPE_CHECKING = False  # not imported from `typing`, which takes longer to load than the rest of this module
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -14,7 +14,7 @@ ASKED, ANSWERED = Turn(role="user", content={"q": 1}), Turn(role="assistant", co
 
 def told(output, **options):
     result = Result(trial=Trial(case=Case(id="1", input={"q": 1})), output=replace(output, value="a"))
-    return [(step.who, step.said, step.kind) for step in steps(result.output, result.trial.case.input, **options)]
+    return [(step.speaker, step.text, step.kind) for step in steps(result.output, result.trial.case.input, **options)]
 
 
 @pytest.mark.parametrize(

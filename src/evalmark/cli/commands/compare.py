@@ -128,7 +128,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         )
     for path in output or []:
         writers.comparison_writer_for(path)
-    named = _named(baseline, target, against)
+    named = _targets_to_compare(baseline, target, against)
     if baseline is not None and len(baseline) > 1:
         if output or to or pairs:
             raise ConfigError(
@@ -158,7 +158,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     raise typer.Exit(comparison_code(compared.exit_code, allow_undecided=allow_undecided))
 
 
-def _named(baseline: list[str] | None, target: str | None, against: str | None) -> tuple[str, str] | None:
+def _targets_to_compare(baseline: list[str] | None, target: str | None, against: str | None) -> tuple[str, str] | None:
     """Return the two targets to compare, or None if a baseline is named."""
     if baseline is not None and (target is not None or against is not None):
         raise ConfigError(

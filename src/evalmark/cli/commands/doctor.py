@@ -33,19 +33,19 @@ def add(app: typer.Typer) -> None:
 def doctor(store: flags.Store = None) -> None:
     """Check the installation: package versions, the store, and the local models."""
     findings = list(check_installation(flags.settings(store=store)))
-    width = max(len(finding.what) for finding in findings)
+    width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        print_line(f"{'ok ' if finding.well else 'BAD'}  {finding.what:<{width}}  {finding.says}")
-    raise typer.Exit(0 if all(finding.well for finding in findings) else 1)
+        print_line(f"{'ok ' if finding.ok else 'BAD'}  {finding.name:<{width}}  {finding.message}")
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallationCheck:
     """One line of `evalmark doctor`."""
 
-    what: str
-    says: str
-    well: bool = True
+    name: str
+    message: str
+    ok: bool = True
 
 
 def own_version() -> str:
@@ -56,13 +56,13 @@ def own_version() -> str:
 def check_installation(settings: Settings) -> Iterator[InstallationCheck]:
     """Check package versions, the store and the local models; download and change nothing."""
     yield InstallationCheck(
-        what="python", says=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
+        name="python", message=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
     )
     for part in PARTS:
         try:
-            yield InstallationCheck(what=part, says=version(part))
+            yield InstallationCheck(name=part, message=version(part))
         except PackageNotFoundError:
-            yield InstallationCheck(what=part, says="not installed", well=False)
+            yield InstallationCheck(name=part, message="not installed", ok=False)
     yield from _store(settings)
     yield from _models(settings)
 
@@ -71,12 +71,12 @@ def _store(settings: Settings) -> Iterator[InstallationCheck]:
     path = display_location(settings.store)
     try:
         if not store_exists(settings.store):
-            yield InstallationCheck(what="store", says=f"{path}: does not exist yet; the first run creates it")
+            yield InstallationCheck(name="store", message=f"{path}: does not exist yet; the first run creates it")
             return
         with open_store(settings.store, read_only=True) as opened:
             health = opened.check()
     except EvalmarkError as error:
-        yield InstallationCheck(what="store", says=str(error), well=False)
+        yield InstallationCheck(name="store", message=str(error), ok=False)
         return
     counts = (
         (health.runs, "run"),
@@ -88,11 +88,11 @@ def _store(settings: Settings) -> Iterator[InstallationCheck]:
     )
     contents = ", ".join(count(number, noun) for number, noun in counts)
     kind = f"SQLite {health.sqlite}, journal {health.journal_mode}" if health.sqlite else "PostgreSQL"
-    yield InstallationCheck(what="store", says=f"{path}: {contents}; {kind}")
-    yield from (InstallationCheck(what="store", says=problem, well=False) for problem in health.problems)
-    yield from (InstallationCheck(what="store", says=warning) for warning in health.warnings)
+    yield InstallationCheck(name="store", message=f"{path}: {contents}; {kind}")
+    yield from (InstallationCheck(name="store", message=problem, ok=False) for problem in health.problems)
+    yield from (InstallationCheck(name="store", message=warning) for warning in health.warnings)
 
 
 def _models(settings: Settings) -> Iterator[InstallationCheck]:
     for model in local_models(settings):
-        yield InstallationCheck(what="model", says=model.line, well=not model.fault)
+        yield InstallationCheck(name="model", message=model.line, ok=not model.fault)

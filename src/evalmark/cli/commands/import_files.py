@@ -88,7 +88,7 @@ def import_files(
     settings = flags.settings(store=store)
     imports = [(path, read(path)) for path in paths]
     for path, imported in imports:
-        _check_asked(path, imported, output)
+        _check_output(path, imported, output)
     if output is not None:
         [(path, imported)] = imports
         _write_suite(path, imported, output, _SuiteOptions(settings, partial))
@@ -111,7 +111,7 @@ def _print_account(path: Path, imported: "ImportResult") -> None:
     print_text(import_screen(_title(path, imported), parts, imported.remarks, terminal_style()))
 
 
-def _check_asked(path: Path, imported: "ImportResult", output: Path | None) -> None:
+def _check_output(path: Path, imported: "ImportResult", output: Path | None) -> None:
     """Refuse an import that has nothing to store or write, or no folder to write to."""
     if imported.run is None and not imported.files:
         raise ConfigError(
@@ -134,10 +134,10 @@ class _SuiteOptions(NamedTuple):
     """Whether parts may be left out."""
 
 
-def _write_suite(path: Path, imported: "ImportResult", output: Path, how: _SuiteOptions) -> None:
+def _write_suite(path: Path, imported: "ImportResult", output: Path, options: _SuiteOptions) -> None:
     """Write the files of a suite into a folder where none of them is yet."""
     _refuse_existing(output, imported.files)
-    if imported.dropped and not how.partial:
+    if imported.dropped and not options.partial:
         _print_account(path, imported)
         names = count(sum(part.number for part in imported.dropped), "part")
         raise ConfigError(
@@ -151,7 +151,7 @@ def _write_suite(path: Path, imported: "ImportResult", output: Path, how: _Suite
             f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that evalmark supports to the file."
         )
     with _draft(output, imported.files) as draft:
-        faults = [fault for name in imported.suites for fault in validate(draft / name, how.settings)]
+        faults = [fault for name in imported.suites for fault in validate(draft / name, options.settings)]
         if faults:
             _print_account(path, imported)
             messages = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]

@@ -96,7 +96,7 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             return
         subject = labels.find_subject(run_store, id or "", which)
         (written,) = labels.save_labels(run_store, [(subject, new_label)])
-        print_line(f"{_told(written)} {subject.title}, by {written.by}.")
+        print_line(f"{_stored_text(written)} {subject.title}, by {written.by}.")
         _report_masked([(subject, new_label)], [written])
         before = [one for one in run_store.sessions.labels([subject.about]) if one.by == written.by]
         if len(before) > 1:
@@ -135,7 +135,7 @@ def _thumb(label: str | None) -> bool | None:
         raise ConfigError(f"--label: {fault}.") from None
 
 
-def _told(label: "Label") -> str:
+def _stored_text(label: "Label") -> str:
     if label.withdrawn:
         return "Withdrawn:"
     parts = [] if label.liked is None else ["up" if label.liked else "down"]

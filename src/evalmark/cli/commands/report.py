@@ -105,7 +105,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
 
     For example: evalmark report last --to html -o report.html --baseline last-green
     """
-    _check_asked(to, output)
+    _check_formats(to, output)
     gate = _gate(min_pass_rate, min_score, max_unscored, max_errors)
     with ExitStack() as stores:
         parts = [*find_runs(runs or ["last"], flags.settings(store=store).store, stores)]
@@ -120,7 +120,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     raise typer.Exit(_code(run, summary, gated=gate is not None, is_printed=_is_printed(to, output)))
 
 
-def _check_asked(to: str | None, output: list[Path] | None) -> None:
+def _check_formats(to: str | None, output: list[Path] | None) -> None:
     """Raise ConfigError if no report is requested, or one of an unknown format."""
     if to not in (None, GITHUB, *KINDS):
         raise ConfigError(f"--to takes {GITHUB}, {', '.join(KINDS)}, not {to!r}.")

@@ -77,7 +77,7 @@ def _merge(shards: Sequence[StoredRun], run_store: "Store", target: str, *, wors
 def _remaining_command(shards: Sequence[StoredRun], whole: "Run", store: str) -> str:
     """Return the command that runs the missing cases of a merged run, with the recorded flags of its shards."""
     arguments = ["run", whole.suite, "--store", store, "--repeat", str(whole.repeat)]
-    shard = shards[0][1].shard  # the same in all shards, otherwise they could not be merged
+    shard = shards[0][1].shard  # equal in all shards, otherwise the merge refuses them
     if shard is not None:
         arguments += ["--limit", str(shard.limit)] if shard.limit is not None else []
         arguments += [word for condition in shard.only for word in ("--filter", condition)]

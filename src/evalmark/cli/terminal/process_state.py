@@ -46,7 +46,7 @@ class ProcessState:
                     os.close(copy)
 
     def why(self, error: BaseException) -> str:
-        """Return how the user's code caused this error, or an empty text if it did not."""
+        """Describe how the user's code caused this error; empty if it did not."""
         depth = sys.getrecursionlimit()
         lost = self.restore()
         if isinstance(error, RecursionError) and depth < self._depth:

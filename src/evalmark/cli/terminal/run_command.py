@@ -269,7 +269,7 @@ async def _run(
 
         def begun(run: "Run", checked: "PlanCheck") -> None:
             _report_to_supervisor(run, settings, show)
-            print_error(taken_up)  # only now: a run that cannot be resumed is refused before
+            print_error(taken_up)  # after the check that the run can be resumed
             rows = planned_row_counts(plan, options, checked)
             known_rows = [count for count in rows if count is not None]
             total = sum(known_rows) * plan.repeat * len(plan.modes) if len(known_rows) == len(rows) else None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from evalmark.core.lazy import need
 
-TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
+TYPE_CHECKING = False  # not imported from `typing`, which takes longer to load than the rest of this module
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from evalmark.runs.isolation import parent_watch
 
 from . import supervised
 
-TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
+TYPE_CHECKING = False  # not imported from `typing`, which takes longer to load than the rest of this module
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -41,8 +41,8 @@ _PIPES = "_EVALMARK_WATCHED"
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _ENDING = ("SIGHUP", "SIGINT", "SIGTERM")
 _SENT_BY_PROGRAMS = (0, -1, -6)
-"""Signal codes on Linux for signals from programs: SI_USER, SI_QUEUE and SI_TKILL. Signals of a terminal reach the
-whole process group, so they are not forwarded."""
+"""Signal codes on Linux for signals from programs: SI_USER, SI_QUEUE and SI_TKILL. A signal of a terminal reaches
+the whole process group, so it is not forwarded."""
 
 
 def is_needed(arguments: Sequence[str]) -> bool:
@@ -179,7 +179,7 @@ def _exit_like(arguments: Sequence[str], ended: int, messages: list[tuple[str, s
 
 
 def _die_by_signal(number: int) -> None:
-    """Die by the same signal as the child."""
+    """End this process by the same signal as the child."""
     signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)

@@ -113,7 +113,7 @@ def _message(role: str, content: str) -> Data:
     return {"type": "message", "role": role, "content": content}
 
 
-# The way back.
+# From criteria to checks.
 
 
 def reference_of(criteria: Any) -> str | None:

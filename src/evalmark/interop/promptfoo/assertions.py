@@ -46,7 +46,7 @@ class AssertionRequest:
     threshold: float | None = None
     judge: str = ""
     where: str = ""
-    """Its place and type."""
+    """The location and the type of the assertion in the file."""
 
     @property
     def shape(self) -> list[Any]:

@@ -58,7 +58,7 @@ def trials_of(rows: Sequence[RawRow], tables: FolderTables, notes: Notes) -> Imp
     targets = tuple(dict.fromkeys(row.text("model") for _, row in placed_rows))
     turns = Counter[tuple[str, str]]()
     results: list[Result] = []
-    # A folder in which no row has a verdict was never judged; one row without among others has an unusable one.
+    # If no row has a verdict, the folder was never judged; a single row without one has an unusable verdict.
     judged = any(row.text(COMPLIANCE) or row.text("complianceText") for row in rows)
     metrics = {COMPLIANCE: Metric(name=COMPLIANCE)} if judged else {}
     for placed, row in placed_rows:

@@ -40,7 +40,7 @@ class Assertions:
         """
         checks = _checks_of(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
         scores = [
-            _named(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in checks
+            _with_name(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in checks
         ]
         return scores or [Score(name=self.name, status="skipped", reason="the row asks for no check")]
 
@@ -62,7 +62,7 @@ class JudgedAssertions:
         """
         scores = []
         for name, label, settings, least in _checks_of(case, JUDGED, (*CHECKS, *(f"not-{name}" for name in CHECKS))):
-            score = _named(await _scorer(name, canonical(settings))(case, output, judge), label)
+            score = _with_name(await _scorer(name, canonical(settings))(case, output, judge), label)
             if least is not None and score.value is not None:
                 score = replace(score, passed=meets_threshold(score.value, least))
             scores.append(score)
@@ -76,7 +76,7 @@ Check = tuple[str, str, Mapping[str, Any], float | None]
 def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
     entries = case.metadata.get(KEY, ())
     if not isinstance(entries, (list, tuple)):
-        raise ValueError(f"`{KEY}` in the metadata is not a list of checks")  # noqa: TRY004  as all that is wrong with a row
+        raise ValueError(f"`{KEY}` in the metadata is not a list of checks")  # noqa: TRY004  the same error class as for other faults of a row
     checks: list[Check] = []
     taken: set[str] = set()
     for item in entries:
@@ -100,5 +100,5 @@ def _scorer(name: str, settings: str) -> Callable[..., Any]:
     return resolve_scorer(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", AllowedFolders((Path.cwd(),)))
 
 
-def _named(score: Score, label: str) -> Score:
+def _with_name(score: Score, label: str) -> Score:
     return replace(score, name=label)

@@ -49,7 +49,7 @@ class ExportCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRun:
-    """A run with its checks and prompt, as every exporter gets it."""
+    """A run with its checks and prompt: the input of every exporter."""
 
     run: Run
     checks: tuple[ExportCheck, ...] = ()

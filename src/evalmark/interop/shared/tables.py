@@ -65,7 +65,7 @@ def _json_rows(path: Path) -> Iterator[RawRow]:
 
 def _csv_rows(path: Path, needed: Sequence[str], notes: Notes) -> Iterator[RawRow]:
     if csv.field_size_limit() < MAX_ROW:
-        csv.field_size_limit(MAX_ROW)  # the limit is the process's; it is only ever raised
+        csv.field_size_limit(MAX_ROW)  # the limit applies to the whole process, so it is never lowered
     text = read_text(path)
     head = next((line for line in text.splitlines() if line.strip()), "")
     spaced = 0 < head.count(",") == head.count(", ")

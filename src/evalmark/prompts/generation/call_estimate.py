@@ -71,12 +71,12 @@ class _CallEstimator:
             stage=stage.name, calls=calls, exact=exact or not calls, model="" if model is None else model.name
         )
 
-    def _anew(self, stage: Stage) -> bool:
+    def _is_redone(self, stage: Stage) -> bool:
         return stage.name in self.pipeline.record.redo
 
     def _statements(self, stage: Stage) -> int:
         name, _ = STATEMENTS[stage]
-        lines = () if self._anew(stage) else read_statements(self.spec.folder / stage.file)
+        lines = () if self._is_redone(stage) else read_statements(self.spec.folder / stage.file)
         if not lines and name in ("rules", "inverse_rules"):
             self.known = False
             # Placeholders: only their number counts.
@@ -89,12 +89,12 @@ class _CallEstimator:
         return 0 if lines else 1
 
     def _groundedness(self) -> int:
-        marks = {} if self._anew(GROUNDEDNESS) else self.pipeline.record.marks
+        marks = {} if self._is_redone(GROUNDEDNESS) else self.pipeline.record.marks
         return len(batches(sum(rule not in marks for rule in self.spec.rules), MAX_RULES_PER_CALL))
 
     def _tests(self) -> int:
         effort = self.job.effort
-        path = None if self._anew(TESTS) else file_of_tests(self.spec)
+        path = None if self._is_redone(TESTS) else file_of_tests(self.spec)
         if path is not None and has_content(path):
             self.rows = (read_rows(path) or []) if path.name == TESTS.file else []
             self.has_own_tests = bool(self.rows)
@@ -109,20 +109,20 @@ class _CallEstimator:
         total = len(rows) + self.new
         if stage is EXPANSION:
             times = self.job.effort.expansions
-            old = rows if self._anew(stage) else rows_to_expand(spec, rows, times)
+            old = rows if self._is_redone(stage) else rows_to_expand(spec, rows, times)
             return (len(old) + self.new) * times
         if stage is VALIDITY:
             times = self.job.effort.expansions
-            changed = self._anew(stage) or rows_to_expand(spec, rows, times)
+            changed = self._is_redone(stage) or rows_to_expand(spec, rows, times)
             return len(
                 batches(
                     (len(rows) if changed else len(rows_without_validity(spec, rows))) + self.new, MAX_TESTS_PER_CALL
                 )
             )
         if stage is GROUNDTRUTH:
-            left = (len(rows) if self._anew(stage) else len(rows_without_ground_truth(spec, rows))) + self.new
+            left = (len(rows) if self._is_redone(stage) else len(rows_without_ground_truth(spec, rows))) + self.new
             return MAX_ANSWERS * left if stage.name in self.job.models else 0
-        if not self._anew(stage) and has_content(spec.folder / stage.file):
+        if not self._is_redone(stage) and has_content(spec.folder / stage.file):
             return 0
         return len(batches(total, MAX_BASELINE_BATCH)) + len(
             batches(total, MAX_TESTS_PER_CALL) if spec.input_spec else []

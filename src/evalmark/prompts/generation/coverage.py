@@ -1,4 +1,4 @@
-"""Reports which rules have tests, and which tests tempt a prompt to break which rule."""
+"""Reports which rules have tests, and which tests try to make the prompt break which rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ class RuleCoverage:
     tests: tuple[str, ...] = ()
     """Ids of the tests of this rule."""
     tempting: tuple[str, ...] = ()
-    """Ids of the tests of its inverse, which tempt the prompt to break it."""
+    """Ids of the tests of its inverse rule, which try to make the prompt break it."""
     invalid: int = 0
     """How many of `tests` violate the input specification."""
     opposite: int | None = None
-    """The number of the rule's inverse, or of an inverse rule's rule; None if unknown."""
+    """The number of the inverse rule, or of the rule that an inverse rule inverts; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class StageOrigin(NamedTuple):
     """How a stage was made last."""
 
     basis: str = ""
-    """The hash of what it was made from; empty if it was not generated."""
+    """The hash of the inputs that it was generated from; empty if it was not generated."""
     times: int = 0
     """How often it was redone."""
     model: str = ""

@@ -142,7 +142,7 @@ class GenerationPipeline:
 
     @property
     def has_own_tests(self) -> bool:
-        """Whether the tests stand in a file that later stages may extend."""
+        """Whether the tests are in a file that later stages may extend."""
         return bool(self.rows)
 
     def keep(self, record: GenerationRecord) -> None:
@@ -260,7 +260,7 @@ class GenerationPipeline:
         return marks
 
     def _note_dropped(self, stage: Stage, found: DraftedTests) -> None:
-        """Add a note about tests that were left out of a reply."""
+        """Add a note about the tests of a reply that were left out."""
         total: Counter[str] = found.dropped
         reasons = "; ".join(f"{number} {reason}" for reason, number in total.most_common(5))
         if total:

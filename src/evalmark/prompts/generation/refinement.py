@@ -21,7 +21,7 @@ from .statements import TEXT
 from .variables import inputs_schema, open_inputs
 
 MAX_ANSWERS = 2
-"""How often a ground truth is requested before a test goes without."""
+"""How often a ground truth is requested before the test is left without one."""
 
 
 def rows_to_expand(spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:

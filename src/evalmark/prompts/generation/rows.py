@@ -88,7 +88,7 @@ def draft_rows(spec: PromptSpec, drafts: Sequence[GeneratedTest], grounded: Mapp
             row |= {names("ruleid"): number, names("rule"): draft.rule.text, names("inverse"): draft.rule.inverse}
         row |= {names("testid"): numbers[number], names(INPUTS): dict(draft.inputs)}
         row |= {names("reasoning"): draft.reasoning} if draft.reasoning else {}
-        if draft.expected and "expectedoutput" not in names.taken:  # every other spelling means a ground truth
+        if draft.expected and "expectedoutput" not in names.taken:  # any other value is a ground truth
             row["expectedoutput"] = draft.expected
         row |= {names("scenario"): draft.scenario} if draft.scenario else {}
         row |= {names("generation"): draft.generation, names("baseline"): draft.rule is None, names("valid"): None}

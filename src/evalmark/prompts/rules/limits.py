@@ -80,12 +80,12 @@ _NO_PROSE = re.compile(r"\s*(?:#{1,6}\s|[-*+\u2022]\s|\d+[.)]\s|```|\||>|\*\*[^*
 
 
 class Amount(NamedTuple):
-    """A limit as it stands in a rule."""
+    """A limit as written in a rule."""
 
     limit: "Limit"
     end: int
     is_bare: bool
-    """Whether it is a mere number: `3 sentences`. With the verb `contain`, more are allowed."""
+    """Whether it is only a number: `3 sentences`. With the verb `contain`, more are allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

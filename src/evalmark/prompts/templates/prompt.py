@@ -20,7 +20,7 @@ class Message:
     line: int = 1
     """The line of the file where its text starts."""
     on_one_line: bool = field(default=False, compare=False)
-    """Whether the whole text stands on that line, as a quoted YAML text does."""
+    """Whether the whole text is on that line, as with a quoted YAML text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

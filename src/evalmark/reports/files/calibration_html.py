@@ -17,12 +17,12 @@ _KINDS = ("liked", "disliked")
 
 def calibration_as_html(calibration: Calibration) -> Iterator[str]:
     """Yield the page, without scripts or remote content: charts and numbers of each metric."""
-    metrics = [(one, _spread(one), _curve(one)) for one in calibration.metrics]
+    metrics = [(one, _histogram(one), _roc_chart(one)) for one in calibration.metrics]
     values = {**standalone_values(), "calibration": calibration, "metrics": metrics}
     yield render_page(template_environment(_TEMPLATES, {}), "calibration.html", values)
 
 
-def _spread(one: CalibratedMetric) -> Figure | None:
+def _histogram(one: CalibratedMetric) -> Figure | None:
     learned = one.learned
     halves = SplitScores(
         good=one.liked, bad=one.disliked, threshold=learned.threshold, direction=learned.direction, kind_names=_KINDS
@@ -30,7 +30,7 @@ def _spread(one: CalibratedMetric) -> Figure | None:
     return draw_split_histogram(halves, one.metric.name)
 
 
-def _curve(one: CalibratedMetric) -> Figure | None:
+def _roc_chart(one: CalibratedMetric) -> Figure | None:
     """Draw the ROC curve of all labelled outputs, including those that can never pass."""
     learned = one.learned
     worst = 1 - BARRED if learned.direction == "lower" else BARRED

@@ -31,7 +31,7 @@ class MetricCell(NamedTuple):
     """The cell of one metric."""
 
     kind: str
-    said: str
+    text: str
     sorts: str
     """Number to sort and filter by, if the text is not that number."""
 
@@ -93,13 +93,13 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
     trial, metrics = result.trial, metrics_for(about.run.metrics, result.trial.dataset)
     scores = {score.name: score for score in result.scores}
     was = None if about.earlier is None else about.earlier.get(trial.id)
-    said = result.output.value if result.output.error is None else result.output.error
+    text = result.output.value if result.output.error is None else result.output.error
     return ReportRow(
         id=trial.id,
         name=trial_name(result, about.run),
         verdict=result.verdict,
         asked=one_line(unwrap_single_input(trial.case.input), ASKED) or "Details",
-        answer=one_line(said, ANSWER),
+        answer=one_line(text, ANSWER),
         cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
         seconds=result.output.seconds if about.times else None,
         waited=result.output.waited if about.times else None,
@@ -113,16 +113,16 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
 def _cell(score: Score | None, metric: Metric | None) -> MetricCell:
     if score is None:
         return MetricCell("", GAP, "")
-    said = short_score(score, metric)
+    text = short_score(score, metric)
     number = score.raw if score.value is None and isinstance(score.raw, int | float) else score.value
     sorts = "" if number is None or score.status != "scored" else f"{number:z.4g}"
-    return MetricCell(score_kind(score), said, "" if _is_number(said, sorts) else sorts)
+    return MetricCell(score_kind(score), text, "" if _is_number(text, sorts) else sorts)
 
 
-def _is_number(said: str, number: str) -> bool:
+def _is_number(text: str, number: str) -> bool:
     """Return whether a text shows this number."""
     try:
-        return abs(float(said) - float(number)) < 0.001
+        return abs(float(text) - float(number)) < 0.001
     except ValueError:
         return False
 
@@ -131,13 +131,13 @@ def _parts(
     result: Result, metrics: Mapping[str, Metric], was: BaselineOutput | None, about: RowContext
 ) -> Iterator[TextPart]:
     case, output = result.trial.case, result.output
-    yield from _asked(case)
-    yield from _answered(result, was)
+    yield from _input_parts(case)
+    yield from _output_parts(result, was)
     for number, context in enumerate(islice(case.contexts_of(output) or (), _MOST_TURNS), start=1):
         yield TextPart(f"Context {number}", page_text(context))
-    yield from _steps(output, case.input, times=about.times)
+    yield from _transcript_parts(output, case.input, times=about.times)
     for score in result.scores:
-        part = _judged(score, metrics)
+        part = _score_part(score, metrics)
         # Other scores show no more than their column.
         if part.text.length or part.notes or about.columns.get(score.name) is None:
             yield part
@@ -147,7 +147,7 @@ def _parts(
         yield TextPart("Tags", page_text(", ".join(case.tags[:_MOST_TAGS])))
 
 
-def _asked(case: Case) -> Iterator[TextPart]:
+def _input_parts(case: Case) -> Iterator[TextPart]:
     asked = page_text(unwrap_single_input(case.input))
     if one_line(asked.shown, ASKED) != asked.shown:
         yield TextPart("Input", asked)
@@ -159,7 +159,7 @@ def _asked(case: Case) -> Iterator[TextPart]:
         yield TextPart("Liked" if example.liked else "Disliked", page_text(example.value))
 
 
-def _answered(result: Result, was: BaselineOutput | None) -> Iterator[TextPart]:
+def _output_parts(result: Result, was: BaselineOutput | None) -> Iterator[TextPart]:
     output = result.output
     unsupported = [sentence for score in result.scores for sentence in verdicts.unsupported_claims(score)]
     if output.error is not None:
@@ -168,20 +168,22 @@ def _answered(result: Result, was: BaselineOutput | None) -> Iterator[TextPart]:
             yield TextPart("Traceback", page_text(traceback), "error")
     if output.value is not None or output.error is None:
         notes = ["Marked: not supported by any context."] if unsupported else []
-        yield TextPart("Output", page_text(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
+        yield TextPart(
+            "Output", page_text(_empty_if_none(output.value)), "answered", unsupported=unsupported, notes=notes
+        )
     if was is None or (was.value, was.error) == (output.value, output.error):
         return
     if was.error is None and output.error is None:
-        yield TextPart("Changed", page_text(_said(output.value)), before=page_text(_said(was.value)))
+        yield TextPart("Changed", page_text(_empty_if_none(output.value)), before=page_text(_empty_if_none(was.value)))
     else:
-        yield TextPart("Before", page_text(_said(was.value) if was.error is None else was.error))
+        yield TextPart("Before", page_text(_empty_if_none(was.value) if was.error is None else was.error))
 
 
-def _said(value: Any) -> Any:
+def _empty_if_none(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _steps(output: Output, asked: Any, *, times: bool) -> Iterator[TextPart]:
+def _transcript_parts(output: Output, asked: Any, *, times: bool) -> Iterator[TextPart]:
     """Add the transcript of an agent and its tokens."""
     usage = output.usage if times else None
     took = "" if usage is None else tokens_used(usage)
@@ -193,12 +195,12 @@ def _steps(output: Output, asked: Any, *, times: bool) -> Iterator[TextPart]:
     notes = [f"The first {_MOST_STEPS} of {len(steps):,} steps."] if len(steps) > _MOST_STEPS else []
     yield TextPart("Transcript", page_text(" · ".join(filter(None, (steps_title(output), took)))), notes=notes)
     for step in steps[:_MOST_STEPS]:
-        yield TextPart(step.who, page_text(step.said), f"step {step.kind}")
+        yield TextPart(step.speaker, page_text(step.text), f"step {step.kind}")
 
 
-def _judged(score: Score, metrics: Mapping[str, Metric]) -> TextPart:
+def _score_part(score: Score, metrics: Mapping[str, Metric]) -> TextPart:
     found = islice(verdicts.unsupported_claims(score).items(), _MOST_SENTENCES)
     notes = [f"\u201c{one_line(sentence, 160)}\u201d {closest}" for sentence, closest in found if closest]
-    said = score_text(score, metrics)
+    text = score_text(score, metrics)
     reason = score.reason + raised_at(score)
-    return TextPart(one_line(score.name, 60), page_text(reason), score_kind(score), said, notes=notes)
+    return TextPart(one_line(score.name, 60), page_text(reason), score_kind(score), text, notes=notes)

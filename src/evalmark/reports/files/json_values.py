@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.stats.inference.intervals import Interval, Share
 
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, but harmful in terminals and files
 
 
 def json_line(value: Any) -> str:

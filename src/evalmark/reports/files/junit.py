@@ -34,7 +34,7 @@ def as_junit(run: Run, summary: Summary | None = None, options: ReportOptions = 
     for dataset, results in groupby(run.results, key=lambda result: result.trial.dataset):
         yield from _suite(dataset, results, run, summary, options)
     yield f"  <testsuite{_attributes({'name': 'gate', **gate})}>\n"
-    yield from _gate_case(verdict, _spent(run) if options.times else "")
+    yield from _gate_case(verdict, _spending_properties(run) if options.times else "")
     yield "  </testsuite>\n</testsuites>\n"
 
 
@@ -73,7 +73,7 @@ def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions)
         attributes["time"] = f"{seconds:z.3f}"
     inner = [_properties(result), _ending(result, metrics)]
     if result.verdict != "pass":
-        inner.append(_element("system-out", _told(result, options)))
+        inner.append(_element("system-out", _case_details(result, options)))
     return f"    <testcase{_attributes(attributes)}>\n{''.join(inner)}    </testcase>\n"
 
 
@@ -104,10 +104,10 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(reasons))}</{tag}>\n"
 
 
-def _told(result: Result, options: ReportOptions) -> str:
+def _case_details(result: Result, options: ReportOptions) -> str:
     case, usage = result.trial.case, result.output.usage
     rows = [("input", unwrap_single_input(case.input)), ("expected", case.expected), ("output", result.output.value)]
-    rows += [(step.who, step.said) for step in steps(result.output, result.trial.case.input, times=options.times)]
+    rows += [(step.speaker, step.text) for step in steps(result.output, result.trial.case.input, times=options.times)]
     if options.times and usage is not None:
         rows.append(("tokens", tokens_used(usage)))
     return "\n".join(f"{name}: {cut(display_text(value), _LONGEST)}" for name, value in rows if value is not None)
@@ -122,7 +122,7 @@ def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
     }
 
 
-def _spent(run: Run) -> str:
+def _spending_properties(run: Run) -> str:
     lines = [
         f"        <property{_attributes({'name': f'spent.{model}', 'value': spending})}/>\n"
         for model, spending in spent_lines(run)

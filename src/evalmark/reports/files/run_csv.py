@@ -24,7 +24,7 @@ END = ("waited", "raised_at")
 TIMES = ("seconds", "waited")
 
 _STARTS = "=+\\-@\t\r'\uff1d\uff0b\uff0d\uff20"  # the last four are full-width forms of the first four
-_BREAKS = "\r\n\t,;"  # where an importer with other settings would begin a new cell
+_BREAKS = "\r\n\t,;"  # a spreadsheet importer may start a new cell at these characters
 _FORMULA = re.compile(f"(?<![^{_BREAKS}])(?=[{_STARTS}])")
 _GUARD = re.compile(f"(?<![^{_BREAKS}])'")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

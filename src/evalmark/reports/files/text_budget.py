@@ -86,7 +86,7 @@ def _longest(sizes: dict[int, list[int]], room: int) -> int:
 
 def _around(row: ReportRow) -> int:
     """Bytes of a row without its texts that may be cut."""
-    texts = [row.name, row.asked, row.answer, *row.tags, *(cell.said + cell.kind for cell in row.cells)]
+    texts = [row.name, row.asked, row.answer, *row.tags, *(cell.text + cell.kind for cell in row.cells)]
     for part in row.parts:
         texts += [part.label, part.head, *part.notes]
     notes = sum(len(part.notes) * _NOTE + (len(part.kind) + 9 if part.kind else 0) for part in row.parts)

@@ -57,7 +57,7 @@ def draw_intervals(
     for number, row in enumerate(rows):
         y = float(_TOP + _ROW * number)
         parts.append(text_element(_SIDE, y + 10, one_line(row.name, _LONGEST), "named"))
-        parts += _marked(row, [across.at(n) for n in _numbers(row)], y + 23)
+        parts += _row_marks(row, [across.at(n) for n in _numbers(row)], y + 23)
     parts += x_axis(across, bottom, axis_title)
     return svg((WIDE, bottom + (40 if axis_title else 24)), title, description, parts)
 
@@ -66,7 +66,7 @@ def _numbers(row: IntervalRow) -> tuple[float, ...]:
     return () if row.value is None else extent(row.value, row.interval)
 
 
-def _marked(row: IntervalRow, places: Sequence[float], y: float) -> list[Markup]:
+def _row_marks(row: IntervalRow, places: Sequence[float], y: float) -> list[Markup]:
     if not places:
         return [text_element(_SIDE, y + 4, "undefined: all verdicts are the same", "word")]
     parts = []
@@ -192,17 +192,17 @@ def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
             flips, cases = group.tally.flips, group.tally.cases
             if flips is not None:
                 share = Share(passed=flips, n=cases, value=flips / cases, interval=wilson(flips, cases))
-                yield f"outputs{_of(group, summary, 'of')}", share
+                yield f"outputs{_target_phrase(group, summary, 'of')}", share
             continue
         steady = next((metric.steadiness for metric in group.metrics if metric.name == name), None)
-        label = one_line(name, 30) + _of(group, summary, "on")
+        label = one_line(name, 30) + _target_phrase(group, summary, "on")
         if steady is not None and steady.flipped is not None:
             yield label, steady.flipped
         if steady is not None and steady.order_decided is not None:
             yield f"order of the pair, {label}", steady.order_decided
 
 
-def _of(group: SummaryGroup, summary: Summary, preposition: str) -> str:
+def _target_phrase(group: SummaryGroup, summary: Summary, preposition: str) -> str:
     """Name the target or group if there are several."""
     if len(summary.groups) < 2:
         return ""

@@ -73,9 +73,9 @@ def draw_scatter(points: Sequence[CostPoint], quality: str, *, unit: Unit = "", 
     if len(best) > 1:
         parts.append(path("front", *((across.at(p.cost), up.at(p.quality)) for p in best)))
     for point in points:
-        parts += _marked(point, across, up)
-    occupied = [box for point in points for box in _taken(point, across, up)]
-    labels = _named(points, across, up, occupied)
+        parts += _marks(point, across, up)
+    occupied = [box for point in points for box in _occupied_boxes(point, across, up)]
+    labels = _name_labels(points, across, up, occupied)
     parts += labels
     hidden = len(points) - len(labels)
     title = f"Cost against {quality}"
@@ -92,7 +92,7 @@ def draw_scatter(points: Sequence[CostPoint], quality: str, *, unit: Unit = "", 
     )
 
 
-def _named(points: Sequence[CostPoint], across: Axis, up: Axis, occupied: Sequence[Box]) -> list[Markup]:
+def _name_labels(points: Sequence[CostPoint], across: Axis, up: Axis, occupied: Sequence[Box]) -> list[Markup]:
     """Draw the names that have room, shortened if needed."""
     boxes, parts = list(occupied), []
     for point in points:
@@ -106,12 +106,12 @@ def _named(points: Sequence[CostPoint], across: Axis, up: Axis, occupied: Sequen
     return parts
 
 
-def _taken(point: CostPoint, across: Axis, up: Axis) -> list[Box]:
+def _occupied_boxes(point: CostPoint, across: Axis, up: Axis) -> list[Box]:
     x, heights = across.at(point.cost), [up.at(end) for end in extent(point.quality, point.interval)]
     return [box_around(x, heights[0], _MARK), Box(x - 1.5, min(heights), x + 1.5, max(heights))]
 
 
-def _marked(point: CostPoint, across: Axis, up: Axis) -> list[Markup]:
+def _marks(point: CostPoint, across: Axis, up: Axis) -> list[Markup]:
     x, y = across.at(point.cost), up.at(point.quality)
     ends = extent(point.quality, point.interval)[1:]
     parts = [path("whisker", (x, up.at(ends[0])), (x, up.at(ends[1])))] if len(ends) == 2 else []

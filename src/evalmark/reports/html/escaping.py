@@ -77,7 +77,7 @@ Segment(text='It sings.', is_marked=True)]
     longest_first = sorted(distinct, key=len, reverse=True)
     cut: list[Segment] = []
     done = 0
-    # Each is searched by itself: one expression for all would take minutes if they are long and similar.
+    # Search one sentence at a time: one regular expression for all takes minutes if they are long and similar.
     for start, end in sorted(
         (span for one in longest_first for span in _places(text, one)), key=lambda at: (at[0], -at[1])
     ):

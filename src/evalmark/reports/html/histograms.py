@@ -127,21 +127,21 @@ def draw_split_histogram(scores: SplitScores, name: str) -> Figure | None:
     parts.append(path("axis", (LEFT, middle), (WIDE - RIGHT, middle)))
     parts += x_axis(across, HIGH - BOTTOM, "score")
     parts += _limit(across, scores.threshold, scores.direction, (TOP, HIGH - BOTTOM))
-    parts.append(_called(good, scores, f"{scores.kind_names[0]} ({len(scores.good):,})", TOP + 9))
-    parts.append(_called(bad, scores, f"{scores.kind_names[1]} ({len(scores.bad):,})", HIGH - BOTTOM - 5))
+    parts.append(_half_name(good, scores, f"{scores.kind_names[0]} ({len(scores.good):,})", TOP + 9))
+    parts.append(_half_name(bad, scores, f"{scores.kind_names[1]} ({len(scores.bad):,})", HIGH - BOTTOM - 5))
     title = f"Scores of {one_line(name, 80)}, {scores.kind_names[0]} against {scores.kind_names[1]}"
     rows = tuple(
         (_step(step, scores), f"{good.get(step, 0):,}", f"{bad.get(step, 0):,}") for step in sorted({*good, *bad})
     )
     return Figure(
-        picture=svg((WIDE, HIGH), title, _told(scores), parts),
+        picture=svg((WIDE, HIGH), title, _description(scores), parts),
         heads=("score", *scores.kind_names),
         rows=rows,
         about=title,
     )
 
 
-def _called(counts: Mapping[int, int], scores: SplitScores, label: str, y: float) -> Markup:
+def _half_name(counts: Mapping[int, int], scores: SplitScores, label: str, y: float) -> Markup:
     """Draw the name of a half, at the end where its bars are lower."""
     middles = {step: sum(_edges(step, scores)) / 2 for step in counts}
     left = max((n for step, n in counts.items() if middles[step] < _END), default=0)
@@ -162,7 +162,7 @@ def _bars(values: Sequence[float], scores: SplitScores) -> Mapping[int, int]:
     return counts
 
 
-def _told(scores: SplitScores) -> str:
+def _description(scores: SplitScores) -> str:
     good, bad = scores.kind_names
     passes = "" if scores.threshold is None else f"{limit_text(scores.direction, scores.threshold)} passes"
     return sentences(

@@ -39,7 +39,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         loader=jinja2.FileSystemLoader([folder, _FOLDER]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_said,
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
@@ -82,7 +82,7 @@ def render_page(templates: jinja2.Environment, name: str, values: Mapping[str, A
     return templates.get_template(name).render(values)
 
 
-def _said(value: Any) -> Any:
+def _finalize(value: Any) -> Any:
     """Finalize a template expression: None becomes empty, control characters become visible."""
     if value is None:
         return ""

@@ -94,7 +94,7 @@ def draw_roc(curve: RocCurve, name: str) -> Figure | None:
         x, y = across.at(chosen.bad_passed / chosen.bad), up.at(chosen.good_passed / chosen.good)
         parts.append(shape("circle", "ring", _rates(curve), cx=x, cy=y, r=_RING))
         occupied = [box_around(x, y, _RING), *(box for pair in pairwise(points) for box in _along(*pair))]
-        # Below the curve there is room; else wherever there is some.
+        # Prefer a place below the curve, which is usually empty.
         names = [PointLabel(x + dx, y + dy, chosen.words) for dx, dy in ((0, 12), (0, 0), (0, -12), (0, 30))]
         boxes = (place_labels([name], occupied, Box(LEFT, TOP, WIDE, HIGH - BOTTOM))[0] for name in names)
         box = next((placed for placed in boxes if placed is not None), None)
@@ -153,8 +153,8 @@ def _rows(curve: RocCurve) -> tuple[tuple[str, ...], ...]:
             "nothing passes"
             if math.isinf(point.threshold)
             else limit_text(curve.direction, float(f"{point.threshold:z.4g}")),
-            _of(point.good_passed, point.good),
-            _of(point.bad_passed, point.bad),
+            _count_of_total(point.good_passed, point.good),
+            _count_of_total(point.bad_passed, point.bad),
         )
         for point in curve.points
     ]
@@ -162,12 +162,18 @@ def _rows(curve: RocCurve) -> tuple[tuple[str, ...], ...]:
     ring = (
         []
         if chosen is None or not chosen.good or not chosen.bad
-        else [(f"\u25cb {chosen.words}", _of(chosen.good_passed, chosen.good), _of(chosen.bad_passed, chosen.bad))]
+        else [
+            (
+                f"\u25cb {chosen.words}",
+                _count_of_total(chosen.good_passed, chosen.good),
+                _count_of_total(chosen.bad_passed, chosen.bad),
+            )
+        ]
     )
     return (*ring, *evenly_chosen(rows, MOST_ROWS))
 
 
-def _of(passed: int, n: int) -> str:
+def _count_of_total(passed: int, n: int) -> str:
     return f"{passed:,} of {n:,} ({percent(passed / n)})"
 
 

@@ -98,10 +98,10 @@ def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, 
         parts += _drawn(line, number, across, up)
     if names:
         parts += _names(lines, across, up)
-    return svg((WIDE, HIGH), f"{metric[:1].upper()}{metric[1:]} over runs", _told(lines, unit), parts, "wide")
+    return svg((WIDE, HIGH), f"{metric[:1].upper()}{metric[1:]} over runs", _description(lines, unit), parts, "wide")
 
 
-def _told(lines: Sequence[TrendLine], unit: Unit) -> str:
+def _description(lines: Sequence[TrendLine], unit: Unit) -> str:
     def of(line: TrendLine) -> str:
         first, last = line.points[0], line.points[-1]
         failed = sum(point.outcome == "fail" for point in line.points)

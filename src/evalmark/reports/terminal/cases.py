@@ -45,12 +45,14 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
     for score in result.scores:
         _add_score(table, score, metrics, None)
         _add_traceback(table, score, style)
-    return render([_named(result, run), indented(table)], style)
+    return render([_case_title(result, run), indented(table)], style)
 
 
 def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:
     """Show the worst trials, each in a few lines."""
-    is_judged = any(metric.judge for metric in run.metrics)  # then the worst verdicts name those that cannot fail
+    is_judged = any(
+        metric.judge for metric in run.metrics
+    )  # scores that cannot fail are listed under the worst verdicts
     worst = [r for r in summary.worst if summary.missed or not (is_judged and r.verdict == "ungated")]
     shown_results = worst[: style.worst]
     if not shown_results:
@@ -68,7 +70,7 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
         metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in deciding_scores(result, summary.missed):
             _add_score(table, score, metrics, room)
-        parts += [_named(result, run), indented(table)]
+        parts += [_case_title(result, run), indented(table)]
     return parts
 
 
@@ -80,7 +82,7 @@ def field_table() -> Table:
     return table
 
 
-def _named(result: Result, run: Run | None) -> Text:
+def _case_title(result: Result, run: Run | None) -> Text:
     verdict = result.verdict
     return Text.assemble((f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")), (trial_name(result, run), "bold"))
 
@@ -90,8 +92,8 @@ def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
     if steps:
         table.add_row("transcript", Text(steps_title(result.output), style="dim"))
     for step in steps:
-        text = cut(step.said, style.width * _STEP_LINES)
-        table.add_row(f"  {step.who}", Text(text, style=COLORS["fail"] if step.kind == "error" else ""))
+        text = cut(step.text, style.width * _STEP_LINES)
+        table.add_row(f"  {step.speaker}", Text(text, style=COLORS["fail"] if step.kind == "error" else ""))
     if result.output.usage is not None:
         table.add_row("tokens", Text(tokens_used(result.output.usage)))
 

@@ -202,14 +202,14 @@ def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle)
             if value is not None:
                 table.add_row(label, Text(one_line(value, style.width * _LINES)))
         yield indented(table)
-        yield indented(_beside(pair, heads, style))
+        yield indented(_side_by_side(pair, heads, style))
     yield Text("")
     marks = (" ".join(GONE), " ".join(NEW))
     sides = zip(marks, heads.where if heads.of_one_run else heads[:2], strict=True)
     yield Text(f"Words on one side only are marked {' and '.join(map(' '.join, sides))}.", style="dim")
 
 
-def _beside(pair: FlipExample, heads: SideNames, style: TerminalStyle) -> Table:
+def _side_by_side(pair: FlipExample, heads: SideNames, style: TerminalStyle) -> Table:
     before, now = pair.before.output, pair.now.output
     sides = word_changes(before.value, now.value)
     table = data_table(expand=True)

@@ -34,7 +34,7 @@ def spending_text(spent: Sequence[Spending]) -> str:
 
 
 def coverage_text(coverage: Coverage, width: int = WIDTH) -> str:
-    """Show which rules have tests and which tests tempt a model to break them; lines have `width` characters."""
+    """Show which rules have tests and which tests try to make a model break them; lines have `width` characters."""
     if coverage.path is None:
         return "  There are no tests yet; `evalmark generate` makes them."
     return "\n".join(
@@ -68,7 +68,7 @@ def _rules(coverage: Coverage, width: int) -> Iterator[str]:
 
 
 def _breaks(one: RuleCoverage) -> str:
-    """Count the tests that tempt to break a rule; name the opposite of an inverse rule."""
+    """Count the tests that try to make the prompt break a rule; name the rule of an inverse rule."""
     if one.rule.inverse:
         return GAP if one.opposite is None else f"→ {one.opposite}"
     return GAP if one.opposite is None else str(len(one.tempting))

@@ -41,7 +41,7 @@ def audit_lines(audit: JudgeAudit, run: str) -> Iterator[tuple[str, str]]:
         if not (audit.is_told and audit.is_random):
             yield "next", f"{label_command(run, audit.metric.name)} draws outputs to label, and records them"
     yield from _biases(audit)
-    if left_out := _beside(audit):
+    if left_out := _unused_outputs(audit):
         yield "left out", left_out
 
 
@@ -193,7 +193,7 @@ def _biases(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
         yield "flips", f"judged again, the verdict changed on {share_with_interval(biases.flipped, 'output')}"
 
 
-def _beside(audit: JudgeAudit) -> str:
+def _unused_outputs(audit: JudgeAudit) -> str:
     parts = [] if audit.evidence is None else unused_labels(audit.evidence)
     if audit.unjudged:
         parts.append(f"{audit.unjudged:,} without a verdict of the judge")
@@ -217,7 +217,7 @@ def canary_rows(canaries: Sequence[PassedCanaries]) -> list[tuple[str, str, str]
 
 
 def canary_remarks(report: CanaryReport) -> Iterator[str]:
-    """Yield what canaries show beside their number: texts that passed, padding that helps, scores that are never given."""
+    """Yield further findings of canaries: texts that passed, the effect of padding, scores that are never given."""
     if not report.passed:
         return
     total = report.passed[0]

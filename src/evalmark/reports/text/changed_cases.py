@@ -117,7 +117,7 @@ def flip_line(flip: Flip, heads: SideNames = TWO_RUNS, *, several: bool = False)
 def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:
     """Describe how a case changed."""
     if flip.metric:
-        return _moved_said(flip, heads)
+        return _score_change_text(flip, heads)
     is_whole = {flip.before, flip.now} == {0.0, 1.0}
     if heads.of_one_run and is_whole:
         return f"passes only with {heads.before if flip.before else heads.now}"
@@ -128,7 +128,7 @@ def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:
     return f"passed {percent(flip.before)} of its repeats, now {percent(flip.now)}"
 
 
-def _moved_said(flip: Flip, heads: SideNames) -> str:
+def _score_change_text(flip: Flip, heads: SideNames) -> str:
     before, now = (percent(n) if flip.is_share else number_text(n, flip.unit) for n in (flip.before, flip.now))
     name = one_line(flip.metric, _NAME)
     if heads.of_one_run:
@@ -151,7 +151,7 @@ def deciding_texts(before: Result, now: Result, metric: str = "") -> list[tuple[
     """Pairs `(before, now)` of the deciding scores of any two results."""
     decided = [score for result in (before, now) for score in deciding_scores(result)]
     names = dict.fromkeys(([metric] if metric else []) + [score.name for score in decided])
-    return [(_said(before, name), _said(now, name)) for name in names]
+    return [(_score_text_of(before, name), _score_text_of(now, name)) for name in names]
 
 
 class CaseScore(NamedTuple):
@@ -179,7 +179,7 @@ def case_scores(cases: ComparedCases, case: int) -> list[CaseScore]:
     ]
 
 
-def _said(result: Result, name: str) -> str:
+def _score_text_of(result: Result, name: str) -> str:
     scores = [score for score in result.scores if score.name == name]
     return " ".join(
         f"{one_line(name, _NAME)}: {score_text(score, {})}{'. ' if score.reason else ''}{one_line(score.reason)}"

@@ -98,7 +98,9 @@ def verdict_sentence(comparison: Comparison) -> str:
     several = len(comparison.targets) > 1
     changes = [(target, change) for target in comparison.targets for change in target.changes]
     decided = [(c, t) for t, c in changes if t.outcome_of(c) == comparison.outcome]
-    decisive = [_is(c) if comparison.is_of_one_run else change_sentence(c, t if several else None) for c, t in decided]
+    decisive = [
+        _values_text(c) if comparison.is_of_one_run else change_sentence(c, t if several else None) for c, t in decided
+    ]
     if not comparison.targets:
         return "Nothing could be compared."
     if comparison.outcome == "same" and all(target.is_identical for target in comparison.targets):
@@ -157,7 +159,7 @@ def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
     return f"The {differences} may be chance, and there are too few cases to rule out {difference}."
 
 
-def _is(change: MetricChange) -> str:
+def _values_text(change: MetricChange) -> str:
     return f"{metric_name(change)} is {metric_value(change, change.now)} against {metric_value(change, change.before)}"
 
 

@@ -97,12 +97,12 @@ def trial_name(result: Result, run: Run | None = None) -> str:
         f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
         f"repeat {trial.repeat + 1}" if trial.repeat else "",
     ]
-    said = ", ".join(part for part in more if part)
-    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({said})" if said else "")
+    details = ", ".join(part for part in more if part)
+    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({details})" if details else "")
 
 
 def quoted(asked: object) -> str:
-    r"""Quote the first words of an input, to stand behind a generated id.
+    r"""Quote the first words of an input, to follow a generated id.
 
     >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
      “What is the capital of Peru, pl…”

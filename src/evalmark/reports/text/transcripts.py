@@ -13,9 +13,9 @@ from .numbers import duration
 class TranscriptStep(NamedTuple):
     """A message, a tool call, or its result."""
 
-    who: str
+    speaker: str
     """The role of the speaker; `calls`, `result` or `failed` for tools."""
-    said: str
+    text: str
     kind: Literal["turn", "call", "result", "error"]
 
 

@@ -1,4 +1,4 @@
-"""Text of verdicts: of a gate, a group of trials, a trial and a score."""
+"""Text of the verdicts on gates, groups of trials, trials and scores."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -23,17 +23,17 @@ def raised_at(item: Output | Score) -> str:
     >>> raised_at(Output(error="NameError", metadata={"raised_at": "bot.py:3"})), raised_at(Output(error="no answer"))
     (' (bot.py:3)', '')
     """
-    location = _kept(item).get("raised_at")
+    location = _error_metadata(item).get("raised_at")
     return f" ({one_line(location, 200)})" if isinstance(location, str) and location else ""
 
 
 def traceback_of(item: Output | Score) -> str:
     """The traceback of an error by the user's frames; empty where there is none."""
-    text = _kept(item).get("traceback")
+    text = _error_metadata(item).get("traceback")
     return clean(text) if isinstance(text, str) else ""
 
 
-def _kept(item: Output | Score) -> Mapping[str, Any]:
+def _error_metadata(item: Output | Score) -> Mapping[str, Any]:
     """Return the metadata of an error; empty if there was no error."""
     if isinstance(item, Score):
         return item.detail if item.status == "error" else {}
@@ -66,11 +66,11 @@ def tally_text(tally: TrialCounts) -> str:
 
 def deciding_scores(result: Result, missed: Collection[str] = ()) -> list[Score]:
     """List the scores that decided a trial's verdict; scores of metrics in `missed` come first."""
-    decided = [] if missed and result.verdict == "ungated" else _telling(result)
+    decided = [] if missed and result.verdict == "ungated" else _main_scores(result)
     return [*(s for s in result.scores if s.name in missed and s not in decided), *decided]
 
 
-def _telling(result: Result) -> list[Score]:
+def _main_scores(result: Result) -> list[Score]:
     """Deciding scores; of an ungated trial the two worst."""
     verdict = result.verdict
     if verdict in ("error", "fail"):

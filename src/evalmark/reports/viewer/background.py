@@ -91,7 +91,7 @@ class BackgroundFigures:
         Raises:
             EvalmarkError: the work has raised it.
         """
-        cached = self._asked(task, work)
+        cached = self._start_or_find(task, work)
         with suppress(TakesLongerError):
             now: T = cached.future.result(self._patience if task.is_short else 0)
             return now
@@ -112,7 +112,7 @@ class BackgroundFigures:
                 if not self._at_work:
                     self._free.set()
 
-    def _asked(self, task: Task, work: Callable[[YieldingReader], T]) -> "_CachedTask":
+    def _start_or_find(self, task: Task, work: Callable[[YieldingReader], T]) -> "_CachedTask":
         with self._lock:
             cache = self._known.setdefault(task.kind, RecentCache(task.kept))
             cached = cache.get(task.names)

@@ -74,7 +74,7 @@ def show(context: PageContext, request: Request) -> Response:
         values = page_values(context.view, run, context.number(request), query)
     if values is None:
         raise HTTPException(404, f"{run.id} does not have this result any more.")
-    labels = _said(context, request, run, values["result"])
+    labels = _all_labels(context, request, run, values["result"])
     return context.page(request, "case.html", {**values, "view": labels[0], "score_views": labels[1:]})
 
 
@@ -89,7 +89,7 @@ def download(context: PageContext, request: Request) -> Response:
     return Response(text, media_type="application/json", headers=headers)
 
 
-def _said(context: PageContext, request: Request, run: Run, result: Result) -> list[LabelView]:
+def _all_labels(context: PageContext, request: Request, run: Run, result: Result) -> list[LabelView]:
     """Labels of the output, then of each score."""
     number = context.number(request)
     metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
@@ -108,7 +108,7 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         return None
     calls = list(_calls(view, result))
     metrics = metrics_for(run.metrics, result.trial.dataset)
-    scores = [_judged(score, calls, metrics) for score in result.scores[:MOST_SCORES]]
+    scores = [_score_view(score, calls, metrics) for score in result.scores[:MOST_SCORES]]
     contexts = result.trial.case.contexts_of(result.output) or ()
     return {
         "run": run,
@@ -159,7 +159,7 @@ def _keys(score: Score) -> list[str]:
     return [key for key in keys if isinstance(key, str)] if isinstance(keys, list | tuple) else []
 
 
-def _judged(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, Metric]) -> ScoreView:
+def _score_view(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, Metric]) -> ScoreView:
     keys = set(_keys(score))
     return ScoreView(
         score=score,

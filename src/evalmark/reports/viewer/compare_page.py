@@ -128,7 +128,7 @@ def _rows(
 
 
 def _under(judge: Callable[[Result], Result], numbered: NumberedResult) -> NumberedResult:
-    if numbered.is_cut:  # its scores are not there
+    if numbered.is_cut:  # the scores are missing
         return numbered
     judged = judge(numbered.result)
     return numbered if judged is numbered.result else replace(numbered, verdict=judged.verdict, result=judged)

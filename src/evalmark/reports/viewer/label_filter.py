@@ -20,7 +20,9 @@ def only_labelled(view: StoreView, run: Run, query: CaseQuery, author: str) -> C
         return query
     thumbs_by_subject = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
     chosen = frozenset(
-        _numbers(view, run, {about for about, thumbs in thumbs_by_subject.items() if _is(query.label, thumbs, author)})
+        _numbers(
+            view, run, {about for about, thumbs in thumbs_by_subject.items() if _has_label(query.label, thumbs, author)}
+        )
     )
     conditions = query.conditions
     if query.label in ("none", "not-mine"):
@@ -47,7 +49,7 @@ def _numbers(view: StoreView, run: Run, abouts: set[str]) -> Iterator[int]:
     return (number for number, _ in view.browsing(run).trials().numbered(trials)) if trials else iter(())
 
 
-def _is(label: str, thumbs: Thumbs, author: str) -> bool:
+def _has_label(label: str, thumbs: Thumbs, author: str) -> bool:
     """Return whether an output has this label; for `none`, whether it has any."""
     up = sum(thumbs.values())
     down = len(thumbs) - up

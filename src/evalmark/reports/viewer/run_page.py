@@ -60,7 +60,7 @@ def show(context: PageContext, request: Request) -> Response:
         stored = context.view.store.run_progress(run.id)
         if (same := not_modified(request, stored.mark)) is not None:
             return same
-        run = context.run(request)  # read again, so that it is not older than its progress
+        run = context.run(request)  # read again, so that the run is not older than its progress
     values = page_values(context.view, run, query_of(context, request, run))
     results = [
         cell.kept for row in values["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
@@ -111,7 +111,9 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "every_metric": names,
         "metrics": metrics.part(names),
         "metric_pages": metrics,
-        "groups": [] if figures is None else [_of(group, metrics, names) for group in figures.summary.groups],
+        "groups": []
+        if figures is None
+        else [_with_metrics_of(group, metrics, names) for group in figures.summary.groups],
         "shows_dataset": len(run.datasets) > 1,
         "found_page": page,
         "first": query.start if page.place is None else page.place,
@@ -130,7 +132,7 @@ def metric_paging(names: Sequence[str], query: CaseQuery) -> Paging:
     return Paging(total=len(names), size=METRICS, asked=query.metrics or position // METRICS + 1)
 
 
-def _of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGroup:
+def _with_metrics_of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGroup:
     """Restrict a group to one page of metrics."""
     if metrics.pages == 1:
         return group

@@ -72,7 +72,7 @@ def show(context: PageContext, request: Request) -> Response:
     with context.view.figures.give_way():
         part = traffic.part(reference, after or 0)
         if part is None:
-            return _led_on(context, request, reference)
+            return _redirect_to_session(context, request, reference)
         newer, older = (None, None) if part.number is None else traffic.neighbours(query.conditions, part.number)
     answers = _answers(context, part, context.author(request))
     is_whole = part.shown == part.total
@@ -93,11 +93,11 @@ def show(context: PageContext, request: Request) -> Response:
     return context.page(request, "session.html", values)
 
 
-def _led_on(context: PageContext, request: Request, reference: str) -> Response:
+def _redirect_to_session(context: PageContext, request: Request, reference: str) -> Response:
     """Redirect to the session of an app's key, an id prefix, an answer or a step."""
     span, position = reference, context.view.store.sessions.span_position(reference)
     if position is None:
-        recorded = _meant(context, reference)
+        recorded = _find_recorded(context, reference)
         if recorded.kind == "session":
             return RedirectResponse(
                 session_path(recorded.id, f"?{request.url.query}" if request.url.query else ""), 303
@@ -109,7 +109,7 @@ def _led_on(context: PageContext, request: Request, reference: str) -> Response:
     return RedirectResponse(session_path(session, f"?after={after}" if after else "") + f"#span-{span}", 303)
 
 
-def _meant(context: PageContext, reference: str) -> RecordedId:
+def _find_recorded(context: PageContext, reference: str) -> RecordedId:
     """Find what is recorded under an id prefix or an app's key."""
     try:
         recorded = find_session_or_span(context.view.store, reference)
@@ -126,7 +126,7 @@ def download(context: PageContext, request: Request) -> Response:
     identity = decode_name(request.path_params["session"])
     part = traffic.part(identity)
     if part is None:
-        recorded = _meant(context, identity)
+        recorded = _find_recorded(context, identity)
         if recorded.kind == "session" and recorded.id != identity:
             return RedirectResponse(f"{session_path(recorded.id)}/whole.json", 303)
         raise HTTPException(404, f"No session {identity!r} is recorded any more.")

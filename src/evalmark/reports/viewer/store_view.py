@@ -80,7 +80,7 @@ class StoreView:
         yield from self._read(None)
 
     def back_from(self, run: Run) -> Iterator[Run]:
-        """Iterate over a run and the newest runs before it."""
+        """Iterate over a run and the runs before it, newest first."""
         yield run
         yield from islice(self._read(run), _LOOKED_AT)
 

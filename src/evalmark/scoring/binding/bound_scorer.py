@@ -365,7 +365,7 @@ def scorer_name(scorer: Any) -> str:
     own = getattr(scorer, "name", None)
     if isinstance(own, str) and own:
         return own
-    function = getattr(scorer, "func", scorer)  # what a partial holds
+    function = getattr(scorer, "func", scorer)  # the function inside functools.partial
     name = getattr(function, "__name__", None)
     if isinstance(name, str) and not inspect.isclass(function):
         return "lambda" if name == "<lambda>" else name

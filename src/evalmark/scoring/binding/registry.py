@@ -73,7 +73,7 @@ def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
     if len(found) > 1:
         raise ConfigError(f"{before}two packages install a scorer {spec!r}: {', '.join(sorted(found))}. Remove one.")
     (entry,) = found.values()
-    # Files next to a suite may look like an installed package; their entry points count as named by a file.
+    # Files next to a suite may imitate an installed package, so their entry points are treated as code that the suite names.
     return (
         _load_entry_point(entry, before)
         if is_installed_entry_point(entry)

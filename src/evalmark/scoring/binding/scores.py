@@ -26,7 +26,7 @@ def missing_reference(case: Case) -> str:
 
 
 def fails_at_any_threshold(score: Score) -> bool:
-    """Return whether the liked guard of the cosine rule keeps the score from passing, whatever the threshold."""
+    """Return whether the setting `liked_guard` of the cosine rule fails the score at any threshold."""
     return score.detail.get("barred") is True and "positive" in score.detail
 
 

@@ -54,7 +54,7 @@ def expected_calls(value: Any) -> tuple[ExpectedCall, ...]:
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, Sequence):
-        raise ValueError(f"{preview(value)} is not a list of tools")  # noqa: TRY004  what a row holds is a matter of values
+        raise ValueError(f"{preview(value)} is not a list of tools")  # noqa: TRY004  a wrong type in a row is a wrong value
     return tuple(_expected_call(item) for item in value)
 
 

@@ -55,7 +55,7 @@ class ClosestExample:
     score: float
     passed: bool
     guarded: bool = False
-    """True if only the liked guard kept the output from passing."""
+    """Whether the output failed only because of the setting `liked_guard`."""
 
 
 def closest_example(compared: Sequence[ComparedExample], rule: CosineRule) -> ClosestExample:

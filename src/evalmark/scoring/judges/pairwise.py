@@ -63,7 +63,7 @@ class Pairwise(JudgeScorer):
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
+        """Number of requests to the judge for one output if every reply is usable."""
         return 2 * (self.repeat or 1)
 
     @property

@@ -39,7 +39,7 @@ class JudgeScorer:
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is sent about one output if each reply can be used."""
+        """Number of requests to the judge for one output if every reply is usable."""
         return self.repeat or 1
 
 
@@ -73,7 +73,7 @@ class MetricScorer:
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is sent about one output if each reply can be used."""
+        """Number of requests to the judge for one output if every reply is usable."""
         return self.metric.repeat if self.repeat is None else self.repeat
 
 

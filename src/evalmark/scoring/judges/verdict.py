@@ -86,7 +86,7 @@ def _number_fault(raw: Any, measure: Measure) -> ReplyFault | None:
         return None
     return ReplyFault(
         f"`{measure.key}` is {describe_reply_value(raw)}, not {allowed}", "judge_range"
-    )  # NaN comes here too
+    )  # also true for NaN
 
 
 def _contradiction(found: Mapping[str, Any], raw: Any, measure: Measure, lower: bool) -> ReplyFault | None:

@@ -28,13 +28,13 @@ MAX_PLAIN_SEARCH = 16
 
 
 class Absent(Enum):
-    """The type of `ABSENT`."""
+    """The class of the constant `ABSENT`."""
 
     ABSENT = "absent"
 
 
 ABSENT: Final = Absent.ABSENT
-"""In expected data: the field must not be there."""
+"""In expected data: the field must be absent."""
 
 
 def is_rule(value: Any) -> bool:
@@ -106,7 +106,7 @@ def strict_equal(expected: Any, found: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fuzzy:
-    """Compare two values apart from their form; further fields and items are allowed.
+    """Compare two values and ignore differences in form; additional fields and items are allowed.
 
     Args:
         ignore_case: Compare texts without regard to case.

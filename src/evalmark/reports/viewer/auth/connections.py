@@ -38,7 +38,7 @@ class ViewerConnection(H11Protocol):
         self._deadline = self.loop.call_later(self.patience, self._give_up)
 
     def _give_up(self) -> None:
-        self.connections.discard(self)  # it would be counted until the next turn of the loop
+        self.connections.discard(self)  # otherwise it counts as open until the next iteration of the event loop
         self.transport.abort()
 
     def _make_room(self) -> None:

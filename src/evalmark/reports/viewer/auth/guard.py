@@ -128,7 +128,7 @@ class GuardedApp:
             await _say(send, Refusal(403, "Open the address printed by `evalmark view`: it contains the token."))
 
     async def _inside(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        """Pass on an authorized request; a form needs its key, checked here for all pages."""
+        """Forward an authorized request; the key of a form is checked here for all pages."""
         if scope["method"] == "POST":
             form = await sent_form(headers, receive)
             if isinstance(form, Refusal):

@@ -72,7 +72,7 @@ class CaseQuery:
         return start_of(self.page, self.size)
 
     def found_at(self, rows_before: int | None) -> "CaseQuery":
-        """Set the page by the number of rows before it; None if unknown."""
+        """Set the page by the number of rows before it, or None if that is unknown."""
         return self if rows_before is None else replace(self, page=page_at(rows_before, self.size))
 
     @property
