@@ -132,7 +132,7 @@ def test_the_way_on_leads_to_where_the_look_was_broken_off(large, query, given, 
         found = ResultPage(rows=made, is_first=not query, is_last=False)
     context = large.app.routes[0].endpoint.args[0]
     run = SimpleNamespace(id=RUN, status="complete")
-    pages = context._templates.get_template("pages.html").make_module({"run": run})
+    pages = context._templates.get_template("case_pages.html").make_module({"run": run})
     text = str(pages.steps(run, found, parse_case_query(query, [], [])))
     (shown_there,) = re.findall(f'<a rel="{way}" href="([^"]*)">([^<]*)</a>', text)
     assert said in shown_there[1]
