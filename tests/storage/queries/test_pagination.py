@@ -128,7 +128,7 @@ def forwards(browsing: ResultBrowser, wanted: ResultFilter, limit: int, known=No
         assert page.is_first == (at == PagePosition())
         if page.is_last:
             return found
-        at = page.reached or PagePosition(after=page.rows[-1].leader)
+        at = page.stopped_at or PagePosition(after=page.rows[-1].leader)
     raise AssertionError("there is no end of it")
 
 
@@ -142,7 +142,7 @@ def backwards(browsing: ResultBrowser, wanted: ResultFilter, limit: int, last: i
             until = rows.index(at.before) if at.before in rows else len(rows)
             return rows[:until] + found
         found = rows + found
-        at = page.reached or PagePosition(before=rows[0])
+        at = page.stopped_at or PagePosition(before=rows[0])
     raise AssertionError("there is no beginning of it")
 
 

@@ -54,7 +54,7 @@ class PagePosition:
 
     after: int | None = None
     before: int | None = None
-    stretch: int | None = None
+    index_range: int | None = None
     """The number of the index range where a scan stopped; None for the position of the result itself."""
     place: int = 0
     """How many rows come before the page; known only for few rows."""
@@ -73,9 +73,9 @@ class ResultPage:
     """Whether no rows come before."""
     is_last: bool = True
     """Whether no rows come after."""
-    reached: PagePosition | None = None
+    stopped_at: PagePosition | None = None
     """Where to continue a scan that ran out of time."""
-    looked: int = 0
+    results_read: int = 0
     """How many results were read one by one."""
 
 
@@ -105,8 +105,8 @@ class TargetCase(NamedTuple):
 class ResultBrowser:
     """Reads the results of one run, from any thread. `Store.browse` creates it; close it after use."""
 
-    def __init__(self, db: Connection, path: StoreLocation, run: int, pace: ScanBudget = DEFAULT_BUDGET) -> None:
-        self._db, self._path, self._run, self._pace = db, path, run, pace
+    def __init__(self, db: Connection, path: StoreLocation, run: int, budget: ScanBudget = DEFAULT_BUDGET) -> None:
+        self._db, self._path, self._run, self._pace = db, path, run, budget
         self._lock = Lock()
         self._totals: dict[ResultFilter, tuple[tuple[int, str], int]] = {}
         self._counted: tuple[tuple[int, str], Mapping[Verdict, int]] | None = None
@@ -153,8 +153,8 @@ class ResultBrowser:
             return RowNeighbours(
                 before=before.leaders[0] if before.leaders else None,
                 after=after.leaders[0] if after.leaders else None,
-                is_first=not before.leaders and before.reached is None,
-                is_last=not after.leaders and after.reached is None,
+                is_first=not before.leaders and before.stopped_at is None,
+                is_last=not after.leaders and after.stopped_at is None,
             )
 
     def result(self, number: int) -> Result | None:
@@ -244,28 +244,30 @@ class ResultBrowser:
     def _scanned_page(self, query: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
         """Return a page of many rows, found along an index. One row more than shown tells whether there are others."""
         if at.before is not None:  # close to the start, show the first page
-            spot = ScanPosition(at.before, at.stretch)
+            spot = ScanPosition(at.before, at.index_range)
             back = scan_rows(self._db, query, spot, limit + 1, self._pace, backwards=True)
-            if len(back.leaders) > limit or back.reached is not None:
-                reached = (
+            if len(back.leaders) > limit or back.stopped_at is not None:
+                stopped_at = (
                     None
-                    if back.reached is None
-                    else PagePosition(before=back.reached.number, stretch=back.reached.index_range)
+                    if back.stopped_at is None
+                    else PagePosition(before=back.stopped_at.number, index_range=back.stopped_at.index_range)
                 )
                 rows = self._rows(back.leaders[:limit][::-1])
-                return ResultPage(rows=rows, is_first=False, is_last=False, reached=reached, looked=back.looked)
-        after = None if at.after is None else ScanPosition(at.after, at.stretch)
+                return ResultPage(
+                    rows=rows, is_first=False, is_last=False, stopped_at=stopped_at, results_read=back.results_read
+                )
+        after = None if at.after is None else ScanPosition(at.after, at.index_range)
         after = after if after is not None and can_resume(self._db, query, after) else None
         way = scan_rows(self._db, query, after, limit + 1, self._pace)
         return ResultPage(
             rows=self._rows(way.leaders[:limit]),
             place=0 if after is None else None,
             is_first=after is None,
-            is_last=len(way.leaders) <= limit and way.reached is None,
-            reached=None
-            if way.reached is None
-            else PagePosition(after=way.reached.number, stretch=way.reached.index_range),
-            looked=way.looked,
+            is_last=len(way.leaders) <= limit and way.stopped_at is None,
+            stopped_at=None
+            if way.stopped_at is None
+            else PagePosition(after=way.stopped_at.number, index_range=way.stopped_at.index_range),
+            results_read=way.results_read,
         )
 
     def _total(self, filters: ResultFilter) -> int | None:

@@ -50,9 +50,9 @@ class ScanResult(NamedTuple):
 
     leaders: list[int]
     """The leaders found, in the order of the scan."""
-    reached: ScanPosition | None
+    stopped_at: ScanPosition | None
     """The result at which the scan ran out of time; None if it was completed."""
-    looked: int
+    results_read: int
     """How many results were read."""
 
 
@@ -61,7 +61,7 @@ def scan_rows(
     query: ResultQuery,
     start: ScanPosition | None,
     most: int,
-    pace: ScanBudget,
+    budget: ScanBudget,
     *,
     backwards: bool = False,
 ) -> ScanResult:
@@ -71,21 +71,21 @@ def scan_rows(
     to the order finds nothing.
     """
     found: list[int] = []
-    looked, end = 0, time.monotonic() + pace.patience
+    results_read, end = 0, time.monotonic() + budget.patience
     for index, key in _ranges_from(db, query, start, backwards=backwards):
         index_range = query.index_ranges[index]
-        for several in _candidates(db, query, index_range, key, pace, backwards=backwards):
-            looked += len(several)
+        for several in _candidates(db, query, index_range, key, budget, backwards=backwards):
+            results_read += len(several)
             for number, value, is_hit in several:
                 if is_hit and _is_leader(db, query, index_range, number, value):
                     found.append(number)
                     if len(found) == most:
-                        return ScanResult(found, None, looked)
-            if looked >= pace.least and time.monotonic() > end:
-                reached = next((one[0] for one in reversed(several) if _is_in_place(db, index_range, *one)), None)
-                if reached is not None:
-                    return ScanResult(found, ScanPosition(reached, index), looked)
-    return ScanResult(found, None, looked)
+                        return ScanResult(found, None, results_read)
+            if results_read >= budget.least and time.monotonic() > end:
+                stopped_at = next((one[0] for one in reversed(several) if _is_in_place(db, index_range, *one)), None)
+                if stopped_at is not None:
+                    return ScanResult(found, ScanPosition(stopped_at, index), results_read)
+    return ScanResult(found, None, results_read)
 
 
 def can_resume(db: Connection, query: ResultQuery, spot: ScanPosition) -> bool:
@@ -132,7 +132,7 @@ def _candidates(
     query: ResultQuery,
     index_range: IndexRange,
     key: tuple[Any, ...] | None,
-    pace: ScanBudget,
+    budget: ScanBudget,
     *,
     backwards: bool,
 ) -> Iterator[list[_Candidate]]:
@@ -143,7 +143,7 @@ def _candidates(
     further = f" and ({columns}) {'<' if descends else '>'} ({', '.join('?' * len(index_range.key))})"
     order = ", ".join(f"{column} {'desc' if descends else 'asc'}" for column in index_range.key)
     hit = (*query.query.parameters, *index_range.extra_parameters)
-    size = pace.first
+    size = budget.first
     while index_range.can_match:
         sql = f"""
             select {columns}, r.number, ({query.query.conditions}{besides}) from {index_range.tables}
@@ -156,8 +156,8 @@ def _candidates(
         if len(rows) < size:
             return
         key = tuple(rows[-1][:-2])
-        in_time = size * pace.step / max(time.perf_counter() - began, 1e-6)
-        size = max(pace.first, min(pace.most, size * 4, int(in_time)))
+        in_time = size * budget.step / max(time.perf_counter() - began, 1e-6)
+        size = max(budget.first, min(budget.most, size * 4, int(in_time)))
 
 
 def _is_leader(db: Connection, query: ResultQuery, index_range: IndexRange, number: int, value: Any) -> bool:

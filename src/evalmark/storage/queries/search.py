@@ -28,14 +28,14 @@ class SearchHits(NamedTuple):
 
 
 def find_candidates(
-    db: Connection, run: int, filters: ResultFilter, pace: ScanBudget, known: SearchHits | None = None
+    db: Connection, run: int, filters: ResultFilter, budget: ScanBudget, known: SearchHits | None = None
 ) -> Candidates | None:
     """Return a few results that contain all matches; None if there may be many."""
     if known is not None and known.numbers is not None:
         return Candidates(list(known.numbers))
-    if _numbers_up_to(db, "select number from result where run = ? and pass > 0", (run,), pace.few) is not None:
+    if _numbers_up_to(db, "select number from result where run = ? and pass > 0", (run,), budget.few) is not None:
         return Candidates(None)
-    for numbers in _indexed_candidates(db, run, filters, pace.few):
+    for numbers in _indexed_candidates(db, run, filters, budget.few):
         if numbers is not None:
             return Candidates(numbers)
     return None
@@ -78,10 +78,11 @@ def _numbers_up_to(db: Connection, sql: str, parameters: tuple[Any, ...], most: 
     return [number for (number,) in rows] if len(rows) <= most else None
 
 
-def search_all(db: Connection, run: int, filters: ResultFilter, pace: ScanBudget = DEFAULT_BUDGET) -> SearchHits:
+def search_all(db: Connection, run: int, filters: ResultFilter, budget: ScanBudget = DEFAULT_BUDGET) -> SearchHits:
     """Find all matches by reading every result; takes seconds for a large run."""
     query = build_query(run, filters).query
-    numbers = _numbers_up_to(db, f"select r.number from result r where {query.conditions}", query.parameters, pace.few)  # noqa: S608
+    sql = f"select r.number from result r where {query.conditions}"  # noqa: S608  parameters
+    numbers = _numbers_up_to(db, sql, query.parameters, budget.few)
     return SearchHits(count_rows(db, run, filters), None) if numbers is None else SearchHits(None, tuple(numbers))
 
 

@@ -56,14 +56,14 @@ class ResultQuery:
 
 def build_query(run: int, filters: ResultFilter) -> ResultQuery:
     """Build the query for a run."""
-    sorting, stretches = _ORDERS[filters.order](run, filters)
+    sorting, index_ranges = _ORDERS[filters.order](run, filters)
     return ResultQuery(
         run=run,
         query=filter_condition(run, filters),
         value=sort_value(filters) if filters.order == "score" else None,
         descending=filters.descending,
         sorting=sorting,
-        index_ranges=stretches,
+        index_ranges=index_ranges,
     )
 
 
@@ -96,18 +96,18 @@ def _by_verdict(run: int, filters: ResultFilter) -> _Order:
     names = WORST_FIRST[::-1] if filters.descending else WORST_FIRST
     every = (_of_verdict(run, name, "r.verdict = ?") for name in names)
     left_out = {name for name in names if filters.verdicts and name not in filters.verdicts}
-    stretches = tuple(replace(one, can_match=one.parameters[1] not in left_out) for one in every)
-    return (_RANK, *_PLACE, "r.number"), stretches
+    index_ranges = tuple(replace(one, can_match=one.parameters[1] not in left_out) for one in every)
+    return (_RANK, *_PLACE, "r.number"), index_ranges
 
 
 def _by_seconds(run: int, filters: ResultFilter) -> _Order:
     known, unknown = "r.seconds is not null", "r.seconds is null"
     part = "r.run = ? and r.pass > 0 and "
-    stretches = (
+    index_ranges = (
         IndexRange(condition=part + known, parameters=(run,), key=("r.seconds", "r.number"), membership=known),
         IndexRange(condition=part + unknown, parameters=(run,), key=("r.number",), membership=unknown),
     )
-    return (unknown, "r.seconds", "r.number"), stretches
+    return (unknown, "r.seconds", "r.number"), index_ranges
 
 
 def _by_score(run: int, filters: ResultFilter) -> _Order:

@@ -110,7 +110,7 @@ class CaseQuery:
             "page": self.page if self.page != 1 else "",
             "after": at.after,
             "before": at.before,
-            "stretch": at.stretch,
+            "stretch": at.index_range,
             "metrics": self.metrics or "",
         } | changes
         return query_string(values)
@@ -160,7 +160,7 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
         at=PagePosition(
             after=parse_count(query.get("after", "")),
             before=parse_count(query.get("before", "")),
-            stretch=parse_count(query.get("stretch", "")),
+            index_range=parse_count(query.get("stretch", "")),
         ),
         page=parse_page(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
