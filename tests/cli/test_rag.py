@@ -127,7 +127,7 @@ def test_without_the_flag_a_mean_beyond_its_limit_is_only_said(rag):
 def test_the_measures_are_called_what_they_are_until_labels_validate_them(evalmark, rag, world):
     said, _ = rag()
     assert "These are similarity measures, not verdicts" in said.out
-    assert "Not validated on your data: 0 of the 30 labelled outputs that it takes." in said.out
+    assert "Not validated on your data: 0 of the 30 labelled outputs that are needed." in said.out
     rows = [{**ROWS[number % 2], "id": f"row-{number}", "question": f"Do cats purr {number}?"} for number in range(32)]
     (world / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
     rag()
@@ -136,7 +136,7 @@ def test_the_measures_are_called_what_they_are_until_labels_validate_them(evalma
         labels.writelines(f"last,row-{number},{'down' if number % 2 else 'up'}\n" for number in range(29))
     assert evalmark("note", "--file", "labels.csv").code == 0
     said, _ = rag()
-    assert "Not validated on your data: 29 of the 30 labelled outputs that it takes." in said.out
+    assert "Not validated on your data: 29 of the 30 labelled outputs that are needed." in said.out
     assert evalmark("note", "last", "--case", "row-29", "--label", "down").code == 0
     said, _ = rag()
     assert "Compared with your 30 labelled outputs" in said.out

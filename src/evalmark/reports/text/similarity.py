@@ -63,7 +63,7 @@ def similarity_notes(summary: Summary, results: Iterable[Result], liked: Mapping
     if beyond:
         notes.append(f"Means beyond the usual limits: {'; '.join(beyond)}.")
     if len(liked) < NEEDED:
-        needed = f"{len(liked)} of the {NEEDED} labelled outputs that it takes"
+        needed = f"{len(liked)} of the {NEEDED} labelled outputs that are needed"
         notes.append(f"Not validated on your data: {needed}. Label some with `evalmark view` or `evalmark note`.")
         return notes
     return [*notes, *_validated(list(results), liked)]

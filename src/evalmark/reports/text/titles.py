@@ -101,11 +101,11 @@ def trial_name(result: Result, run: Run | None = None) -> str:
     return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({details})" if details else "")
 
 
-def quoted(asked: object) -> str:
+def quoted(case_input: object) -> str:
     r"""Quote the first words of an input, to follow a generated id.
 
     >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
      “What is the capital of Peru, pl…”
     """
-    words = one_line(unwrap_single_input(asked), _FEW_WORDS)
+    words = one_line(unwrap_single_input(case_input), _FEW_WORDS)
     return f" \u201c{words}\u201d" if words else ""

@@ -19,15 +19,15 @@ class TranscriptStep(NamedTuple):
     kind: Literal["turn", "call", "result", "error"]
 
 
-def steps(output: Output, asked: Any, *, times: bool = True, most: int | None = None) -> list[TranscriptStep]:
-    """List the steps of the transcript, or the tool calls; empty if there is only an output to the input `asked`.
+def steps(output: Output, case_input: Any, *, times: bool = True, most: int | None = None) -> list[TranscriptStep]:
+    """List the steps of the transcript, or the tool calls; empty if there is only an output to the input `case_input`.
 
     `times` adds the duration of each call; `most` limits the steps, None for all.
     """
-    return list(islice((step for event in _events(output, asked) for step in _of_event(event, times)), most))
+    return list(islice((step for event in _events(output, case_input) for step in _of_event(event, times)), most))
 
 
-def step_count(output: Output, asked: Any) -> int:
+def step_count(output: Output, case_input: Any) -> int:
     """Count the steps without formatting them.
 
     >>> step_count(Output(tool_calls=(ToolCall(name="find"), ToolCall(name="refund", error="no such order"))), None)
@@ -35,7 +35,7 @@ def step_count(output: Output, asked: Any) -> int:
     """
     return sum(
         1 if isinstance(event, Turn) else 2 + (event.error is not None and event.result is not None)
-        for event in _events(output, asked)
+        for event in _events(output, case_input)
     )
 
 
@@ -70,12 +70,12 @@ def tokens_used(usage: Usage) -> str:
     return ", ".join(parts) + (f" ({more})" if more else "")
 
 
-def _events(output: Output, asked: Any) -> Sequence[Turn | ToolCall]:
+def _events(output: Output, case_input: Any) -> Sequence[Turn | ToolCall]:
     """Events beyond the input and the output."""
     events = output.transcript or output.tool_calls
     if not events or any(not isinstance(event, Turn) for event in events):
         return events
-    known = {display_text(unwrap_single_input(asked)), display_text(asked), display_text(output.value)}
+    known = {display_text(unwrap_single_input(case_input)), display_text(case_input), display_text(output.value)}
     return () if all(display_text(event.content) in known for event in events if isinstance(event, Turn)) else events
 
 
@@ -89,8 +89,8 @@ def _of_event(event: Turn | ToolCall, times: bool) -> Iterator[TranscriptStep]:
     if event.error is not None:
         yield TranscriptStep("failed", display_text(event.error), "error")
     if event.error is None or event.result is not None:
-        yield TranscriptStep("result", _came_back(event.result), "result")
+        yield TranscriptStep("result", _result_text(event.result), "result")
 
 
-def _came_back(result: Any) -> str:
+def _result_text(result: Any) -> str:
     return "no result" if result is None else display_text(result)

@@ -88,7 +88,7 @@ def case_values(
     metric = _metric(query.metric)
     ranked = [case for case in prepared.telling(metric) if query.of in ("", case.cases.change.target)]
     filtered = [case for case in ranked if query.went in ("", case.went)]
-    paging = Paging(total=len(filtered), size=SIZE, asked=query.page)
+    paging = Paging(total=len(filtered), size=SIZE, requested=query.page)
     changes = [case.went for case in ranked]
     return {
         "rows": _rows(view, runs, prepared.comparison.rules, paging.part(filtered)),

@@ -129,7 +129,7 @@ def metric_paging(names: Sequence[str], query: CaseQuery) -> Paging:
     """Choose the page of metrics: the requested one, or the one with the sort or filter metric."""
     metric = query.conditions.sorted_metric or query.conditions.metric
     position = names.index(metric) if metric in names else 0
-    return Paging(total=len(names), size=METRICS, asked=query.metrics or position // METRICS + 1)
+    return Paging(total=len(names), size=METRICS, requested=query.metrics or position // METRICS + 1)
 
 
 def _with_metrics_of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGroup:

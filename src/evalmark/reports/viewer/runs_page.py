@@ -46,7 +46,7 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         matching = None
         if query.text or query.status:
             matching = [run for run in view.store.runs() if _is_wanted(run, query)]
-        paging = Paging(total=total if matching is None else len(matching), size=SIZE, asked=query.page)
+        paging = Paging(total=total if matching is None else len(matching), size=SIZE, requested=query.page)
         shown = view.store.runs(SIZE, paging.start) if matching is None else paging.part(matching)
         lines = view.lines(shown)
     return {

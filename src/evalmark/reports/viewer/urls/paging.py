@@ -11,14 +11,14 @@ T = TypeVar("T")
 class Paging:
     """One page of a list: the requested page, or the last.
 
-    >>> shown = Paging(total=45, size=20, asked=9)
+    >>> shown = Paging(total=45, size=20, requested=9)
     >>> shown.pages, shown.page, shown.start, shown.part(range(45))
     (3, 3, 40, range(40, 45))
     """
 
     total: int
     size: int
-    asked: int = 1
+    requested: int = 1
 
     @property
     def pages(self) -> int:
@@ -28,7 +28,7 @@ class Paging:
     @property
     def page(self) -> int:
         """Number of the shown page, from 1."""
-        return min(self.asked, self.pages)
+        return min(self.requested, self.pages)
 
     @property
     def start(self) -> int:
