@@ -109,7 +109,7 @@ def percent(share: float, digits: int = 3) -> str:
 def percent_distinct_from(share: float, limit: float) -> str:
     """Format a share as a percentage with enough digits to differ visibly from `limit`.
 
-    >>> percent_beside(0.8999, 0.9), percent_beside(0.9, 0.9)
+    >>> percent_distinct_from(0.8999, 0.9), percent_distinct_from(0.9, 0.9)
     ('89.99 %', '90 %')
     """
     digits = 3

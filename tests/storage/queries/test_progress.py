@@ -73,7 +73,7 @@ def test_the_moment_of_a_store_names_the_runs_under_way_and_changes_with_any_of_
     marks.append(store.progress().mark)
     store.start(sample.run("two"))
     marks.append(store.progress().mark)
-    assert [standing.run for standing in store.progress().under_way] == ["one", "two"]
+    assert [standing.run for standing in store.progress().running] == ["one", "two"]
     assert store.progress().runs == 2
     store.finish(replace(sample.run("one"), status="complete"))
     marks.append(store.progress().mark)
@@ -81,7 +81,7 @@ def test_the_moment_of_a_store_names_the_runs_under_way_and_changes_with_any_of_
     marks.append(store.progress().mark)
     store.forget("two")
     marks.append(store.progress().mark)
-    assert store.progress().under_way == ()
+    assert store.progress().running == ()
     assert len({*marks}) == len(marks)
 
 
@@ -98,7 +98,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
     assert done.returncode == -9
     with open_store(path, read_only=True) as store:
-        until(lambda: store.progress().under_way == ())
+        until(lambda: store.progress().running == ())
         assert store.run_progress("last").status == "interrupted"
         assert store.run_progress("last").results == {"pass": (1, 1)}
 

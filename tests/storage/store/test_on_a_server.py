@@ -171,7 +171,7 @@ def test_a_run_of_another_machine_is_refused_as_long_as_that_writes_it(path):
         there.start(sample.run())
         ((held,),) = asked(path, "select holder from run")
         asked(path, "update run set holder = %s", json.dumps({**json.loads(held), "host": "elsewhere", "boot": "b"}))
-        assert here.progress().under_way[0].run == RUN
+        assert here.progress().running[0].run == RUN
         for act in (here.resume, here.forget):
             with pytest.raises(StoreBusyError, match=r"is being written by process \d+ on 'elsewhere' since 20\d\d-"):
                 act(RUN)

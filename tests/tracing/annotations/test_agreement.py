@@ -77,7 +77,7 @@ def test_few_outputs_have_a_kappa_without_an_interval_and_cases_are_what_is_coun
     alone = annotator_agreement(many, {}).pairs[0].compared
     alike = annotator_agreement(many, {about: about[-1] for about in many}).pairs[0].compared
     assert alone.kappa_interval.known
-    assert alike.agreement.interval.method == "Wilson, clustered by case"
+    assert alike.agreement.interval.method == "Jeffreys, clustered by case"
     assert (alike.kappa, alike.agreement.value) == (alone.kappa, alone.agreement.value)
 
 

@@ -1,7 +1,6 @@
 """Finds rows that equal earlier ones in everything but the id."""
 
 from evalmark.core.text import count
-from evalmark.core.values.case import Case, content_hash
 
 _NAMED = 3
 """Rows in a note."""
@@ -15,10 +14,10 @@ class EqualRows:
         self._named: list[str] = []
         self.count = 0
 
-    def add(self, case: Case) -> None:
-        """Add the next row."""
-        label = f"{case.id!r} ({case.place})" if case.place else repr(case.id)
-        first = self._first.setdefault(content_hash(case), label)
+    def add(self, case_id: str, place: str, content: int) -> None:
+        """Add the next row: its id, its file and line, and a hash of its content."""
+        label = f"{case_id!r} ({place})" if place else repr(case_id)
+        first = self._first.setdefault(content, label)
         if first is not label:
             self.count += 1
             if self.count <= _NAMED:

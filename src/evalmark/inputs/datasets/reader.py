@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from evalmark.core.errors import DataError
-from evalmark.core.values.case import Case
+from evalmark.core.values.case import Case, content_hash
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.text import known_encoding
@@ -106,7 +106,7 @@ def check_cases(
             if isinstance(row, BadRow):
                 faults.add(row.message, row.place)
             else:
-                equal.add(row)
+                equal.add(row.id, row.place, content_hash(row))
         if notes is not None and equal.count:
             notes(equal.note(str(path)))
     except DataError as fault:

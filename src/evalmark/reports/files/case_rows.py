@@ -12,7 +12,7 @@ from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
 from evalmark.reports.text import transcripts, verdicts
 from evalmark.reports.text.numbers import GAP
-from evalmark.reports.text.titles import trial_name
+from evalmark.reports.text.titles import name_parts
 from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import raised_at, score_kind, score_text, short_score, traceback_of
 from evalmark.stats.comparison.baseline_outputs import BaselineOutput
@@ -96,7 +96,7 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
     text = result.output.value if result.output.error is None else result.output.error
     return ReportRow(
         id=trial.id,
-        name=trial_name(result, about.run),
+        name=one_line(result.trial.name(**name_parts(about.run)), 400),
         verdict=result.verdict,
         asked=one_line(unwrap_single_input(trial.case.input), ASKED) or "Details",
         answer=one_line(text, ANSWER),

@@ -10,7 +10,6 @@ from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single
 from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
-from evalmark.reports.text.titles import trial_name
 from evalmark.reports.text.transcripts import steps, tokens_used
 from evalmark.reports.text.verdicts import verdict_reasons
 from evalmark.stats.summary.collection import left_out
@@ -68,7 +67,7 @@ def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
 def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions) -> str:
     trial, seconds = result.trial, finite_number(result.output.seconds)
     attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
-    attributes["name"] = trial_name(result)
+    attributes["name"] = one_line(result.trial.name(), 400)
     if options.times and seconds is not None:
         attributes["time"] = f"{seconds:z.3f}"
     inner = [_properties(result), _ending(result, metrics)]

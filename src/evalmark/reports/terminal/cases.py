@@ -11,7 +11,7 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import transcripts
-from evalmark.reports.text.titles import trial_name
+from evalmark.reports.text.titles import name_parts
 from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import deciding_scores, raised_at, score_text, traceback_of, unsupported_claims
 from evalmark.stats.summary.summary import Summary
@@ -84,7 +84,10 @@ def field_table() -> Table:
 
 def _case_title(result: Result, run: Run | None) -> Text:
     verdict = result.verdict
-    return Text.assemble((f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")), (trial_name(result, run), "bold"))
+    return Text.assemble(
+        (f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")),
+        (one_line(result.trial.name(**name_parts(run)), 400), "bold"),
+    )
 
 
 def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:

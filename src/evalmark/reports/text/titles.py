@@ -1,10 +1,10 @@
 """Titles of runs, groups and trials, and short facts about them."""
 
 from collections.abc import Iterable
+from typing import TypedDict
 
 from evalmark.core.text import clean, count, one_line, unwrap_single_input
 from evalmark.core.values.run import Run
-from evalmark.core.values.score import Result
 from evalmark.stats.summary.summary import REASONS, MetricSummary, Summary, SummaryGroup, describe_left_out
 
 from .numbers import LONG_WAIT, duration
@@ -85,20 +85,20 @@ def interval_methods(metrics: Iterable[MetricSummary]) -> list[str]:
     return list(dict.fromkeys(metric.interval.method for metric in metrics))
 
 
-def trial_name(result: Result, run: Run | None = None) -> str:
-    """Name a trial by its case, and by dataset, target, turn and repeat if needed."""
-    trial = result.trial
-    several = run is not None and len(run.datasets) > 1
+class NameParts(TypedDict, total=False):
+    """What the name of a trial needs besides its case."""
+
+    with_dataset: bool
+    with_target: bool
+
+
+def name_parts(run: Run | None) -> NameParts:
+    """Return what the names of a run's trials need: the dataset and the target, if there are several."""
+    if run is None:
+        return {}
     # Where each dataset has a target of its own, the dataset says which.
-    is_asked_of_all = run is not None and ", " in run.target and not any(info.plan for info in run.datasets)
-    more = [
-        one_line(trial.dataset, 200) if several else "",
-        one_line(trial.target, 200) if is_asked_of_all else "",
-        f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
-        f"repeat {trial.repeat + 1}" if trial.repeat else "",
-    ]
-    details = ", ".join(part for part in more if part)
-    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({details})" if details else "")
+    several_targets = ", " in run.target and not any(info.plan for info in run.datasets)
+    return {"with_dataset": len(run.datasets) > 1, "with_target": several_targets}
 
 
 def quoted(case_input: object) -> str:

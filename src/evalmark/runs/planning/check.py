@@ -11,7 +11,7 @@ from pathlib import Path
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
 from evalmark.core.text import count
-from evalmark.core.values.case import Case, cluster_value
+from evalmark.core.values.case import Case, cluster_value, content_hash
 from evalmark.inputs.datasets.equal_rows import EqualRows
 from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.fields import JUDGED_ANSWER
@@ -260,7 +260,7 @@ class _Rows:
             self.faults.add(row.message, row.place)
             return
         self.cases += 1
-        self.equal.add(row)
+        self.equal.add(row.id, row.place, content_hash(row))
         self.clustered += bool(self.cluster) and cluster_value(row, self.cluster) is not None
         self.have_examples = self.have_examples or bool(row.references)
         self.never_scored = {name: one for name, one in self.never_scored.items() if one.lacks(row)}

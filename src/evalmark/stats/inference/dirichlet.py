@@ -161,7 +161,7 @@ def _quantile(values: Any, sizes: Any, unseen: Mapping[float, float], tail: floa
         lower, upper = (lower, middle) if beyond(middle) > 0 else (middle, upper)
     inset = 1e-13 * highest
     lower, upper = max(lower, inset), min(upper, highest - inset)
-    return float(f"{_root(beyond, lower, upper):.{_DIGITS}g}")
+    return float(f"{_root(beyond, lower, upper):z.{_DIGITS}g}")
 
 
 def _root(function: Callable[[float], float], lower: float, upper: float) -> float:
