@@ -296,7 +296,7 @@ def test_labels_become_cases_of_a_suite_and_a_file(evalmark, said, world):
     [
         pytest.param("'sessions:'", "names no project", id="no project"),
         pytest.param("sessions:dem", "did you mean demo?", id="another project"),
-        pytest.param("{path: 'sessions:demo', encoding: latin-1}", "a name beside it", id="options of a file"),
+        pytest.param("{path: 'sessions:demo', encoding: latin-1}", "only a `name` can be set", id="options of a file"),
     ],
 )
 def test_a_suite_that_names_sessions_wrongly_is_refused_with_its_place(evalmark, sessions, world, dataset, message):
