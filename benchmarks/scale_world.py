@@ -328,7 +328,7 @@ class World:
     def now(self) -> float:
         return self.loop.time()
 
-    def around(self, model: object) -> object:
+    def wrap(self, model: object) -> object:
         """What a run puts around a model: as `Door` does, with chance that has a seed."""
         return wrap_model(model, self._conditions)
 

@@ -185,7 +185,7 @@ def test_a_program_started_without_its_streams_works(suite, world, closed):
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ("tool = 5", "no fault"),
+        ("tool = 5", "no errors"),
         ("[tool]\nevalmark = 5", "tool.evalmark is 5, not a table"),
         ("[[tool.evalmark]]\njobs = 1", "not a table"),
         ("[tool.evalmark]\njobs = 3.7", "3.7 is not a whole number from 1 to 10,000"),
@@ -195,7 +195,7 @@ def test_a_program_started_without_its_streams_works(suite, world, closed):
 def test_settings_of_any_shape_are_read_or_refused(evalmark, suite, world, table, says):
     (world / "pyproject.toml").write_text(table, encoding="utf-8")
     said = evalmark("validate", suite())
-    assert (said.code, "Traceback" in said.text) == (0 if says == "no fault" else 2, False), said.text
+    assert (said.code, "Traceback" in said.text) == (0 if says == "no errors" else 2, False), said.text
     assert says in said.text
 
 

@@ -271,7 +271,7 @@ def test_a_module_called_like_one_of_pythons_is_pythons_and_a_sentence_says_so(w
     for name in ("wave:run", "wave:open"):
         with pytest.raises(ConfigError, match=r"wave\.py is not used: evalmark needs Python's own module 'wave'"):
             named(world, name)
-    with pytest.raises(ConfigError, match=r"has no attribute 'run'.* Rename the file if it is meant\."):
+    with pytest.raises(ConfigError, match=r"has no attribute 'run'.* To use the file, rename it\."):
         load_object("wave:run", [evals])
     assert not list(world.rglob("*.ran"))
 

@@ -278,7 +278,8 @@ def test_what_is_cut_while_it_writes_fails_whole_and_the_next_attempt_holds(path
                 db.execute("update run set suite = 'changed' where id = ?", (RUN,))
 
         with pytest.raises(
-            StoreError, match=r"the server cannot be reached, or has ended the connection .*acknowledged"
+            StoreError,
+            match=r"the server cannot be reached, or has ended the connection .*Everything saved before is kept",
         ):
             store._access.write(interrupted, "the change")
         assert asked(path, "select plan, suite from run") == [("p", "s.yaml")]
