@@ -1,6 +1,6 @@
 """Cases that depend on each other: coverage of pass rates by document, and false calls of comparisons and early stops.
 
-Run: python benchmarks/clusters.py [--rounds 1000] [--compared 400]
+Run: python benchmarks/clusters.py [--rounds 1000] [--compared 1000]
 
 The first table draws 20 documents with 10 questions each (and other numbers); every document has a pass rate of its own, drawn
 from a Beta distribution whose variance gives the correlation of two questions on it (ICC). It shows coverage and mean width of
@@ -164,7 +164,7 @@ def rows() -> Iterator[Documents]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=1_000, help="draws in each row of the first table")
-    parser.add_argument("--compared", type=int, default=400, help="comparisons and early stops in each other row")
+    parser.add_argument("--compared", type=int, default=1_000, help="comparisons and early stops in each other row")
     options, missed = parser.parse_args(), []
     print(f"pass rates by document, {options.rounds} draws: coverage (mean width)\n")
     print(
