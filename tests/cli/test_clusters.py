@@ -65,7 +65,11 @@ def test_questions_on_one_document_count_as_one_in_every_report(evalmark, suite,
 def test_a_change_of_documents_is_tested_by_document(evalmark, suite, world):
     assert evalmark("run", suite, "-q").code == 0
     assert evalmark("run", suite, "--target", "bot:worse", "-q").code == 0
-    assert evalmark("compare", "last", "last~1", "-o", "c.json").code == 3
+    done = evalmark("compare", "last", "last~1", "-o", "c.json")
+    assert done.code == 3
+    text = " ".join(done.out.split())
+    assert "95 % intervals, paired by case, clustered by document (20 clusters)." in text
+    assert "similar cases in other clusters to decide" in text
     difference = json.loads((world / "c.json").read_text("utf-8"))["targets"][0]["changes"][0]["difference"]
     assert (difference["n"], difference["clusters"], difference["outcome"]) == (200, 20, "cannot tell")
     assert difference["interval"]["method"] == "paired score, clustered by document"

@@ -437,3 +437,20 @@ def test_clusters_of_unequal_size_count_by_their_size():
     assert (found.value, found.clusters, found.outcome) == (pytest.approx(2 / 3), 21, "cannot tell")
     assert found.interval.method == "Dirichlet bound, clustered by document"
     assert difference(("a", "b"), first, second).outcome == "better"
+    assert found.cluster_size == 27  # (40 * 40 + 20) / 60
+    assert found.smallest is None  # as few as 60 / 27 documents
+
+
+@pytest.mark.parametrize("sizes", [(4,) * 30, (20,) * 3 + (3,) * 27], ids=["equal clusters", "three with most cases"])
+def test_clusters_detect_the_smallest_difference_in_four_of_five_draws(sizes):
+    numbers = {("d", f"{c} {n}"): c for c, size in enumerate(sizes) for n in range(size)}
+    draw = random.Random(11)
+
+    def drawn(effect):
+        apart = [draw.gauss(effect, 0.12) for _ in sizes]
+        sides = ({case: 0.5 + sign * apart[c] / 2 for case, c in numbers.items()} for sign in (1, -1))
+        return clustered_difference(("a", "b"), tuple(sides), Clusters(numbers=numbers))
+
+    smallest = drawn(0.0).smallest
+    found = [drawn(smallest).outcome == "better" for _ in range(60)]
+    assert 0.65 < sum(found) / len(found) < 0.95

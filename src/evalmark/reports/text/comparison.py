@@ -277,12 +277,26 @@ def table_remarks(comparison: Comparison) -> list[str]:
     if any(change.is_share for change in changes):
         remarks.append("Differences of shares are in points.")
     remarks.append(
-        f"{100 * comparison.level:g} % intervals, paired by case"
+        f"{100 * comparison.level:g} % intervals, paired by case{_clustered(changes)}"
         + (f"; p is adjusted for {tests} tests (Holm)." if tests > 1 else ".")
     )
     if any(change.direction == "lower" for change in changes):
         remarks.append("↓ lower is better.")
     return remarks
+
+
+def _clustered(changes: Sequence[MetricChange]) -> str:
+    """Say how many clusters the cases are in; empty if no cases depend on each other."""
+    found = [change.difference for change in changes if _is_clustered(change.difference)]
+    if not found:
+        return ""
+    most = max(found, key=lambda one: one.clusters or 0)
+    unit = most.interval.method.rpartition(", clustered by ")[2]
+    return f", clustered by {one_line(unit, 40)} ({count(most.clusters or 0, 'cluster')})"
+
+
+def _is_clustered(difference: Difference) -> bool:
+    return ", clustered by " in difference.interval.method
 
 
 def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where) -> list[tuple[str, str]]:
@@ -324,7 +338,8 @@ def _what_would_decide(change: MetricChange, difference: Difference) -> str:
         joint = " and rule out those"
     same = "" if difference.within is None else f"{joint} beyond {plain_difference(change, difference.within)}"
     more = more_cases(difference)
-    more = more and f"; add {more} similar cases to decide"
+    where = " in other clusters" if _is_clustered(difference) else ""
+    more = more and f"; add {more} similar cases{where} to decide"
     return f"{power}{same}{more}."
 
 

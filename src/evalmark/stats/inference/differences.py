@@ -77,6 +77,8 @@ class Difference:
     """The standard deviation of the difference of one case, which `needed` and `smallest` use."""
     clusters: int | None = None
     """The number of clusters of cases that depend on each other; equal to `n` if no cases do. None: unknown."""
+    cluster_size: float = 1.0
+    """The mean number of cases of a cluster, weighted by itself, as a cluster with most of the cases makes up most of the mean."""
     margin: float = MARGIN
     bounded: bool = True
     """Whether the values lie between 0 and 1."""
@@ -175,7 +177,7 @@ class Difference:
                 possible = [max(one, abs(value)) for one in wilson(self.up + self.down, self.n, _RANGE).ends or ()]
                 totals += [self._deciding(value, math.sqrt(one - value**2), one) for one in possible]
             else:
-                wider = math.exp(distance / math.sqrt(2 * self.n / self._cluster_size))
+                wider = math.exp(distance / math.sqrt(2 * self.n / self.cluster_size))
                 totals += [self._deciding(value, one, share) for one in (self.spread / wider, self.spread * wider)]
         most = max(totals)
         return max(1, min(totals) - self.n), most - self.n if most < _TOO_MANY else None
@@ -197,7 +199,7 @@ class Difference:
         total = cases_needed(size, variance=spread**2, level=1 - luck)
         if total is None or not share:
             return None
-        total = max(total, math.ceil(fewest_changes(luck, exact=share > MID_P_SHARE) / share * self._cluster_size))
+        total = max(total, math.ceil(fewest_changes(luck, exact=share > MID_P_SHARE) / share * self.cluster_size))
         if not self._is_score and size + 2 * spread / math.sqrt(total) <= self.margin:
             # a difference within the margin counts only if unseen values cannot outweigh it
             return self._to_bound(size, spread, power=POWER)
@@ -211,15 +213,10 @@ class Difference:
         if self._is_score or self.reach is None:
             return cases_needed(room, variance=spread**2, level=level, power=power)
         # an unseen cluster at the worst end has a weight of log(2 / (1 - level)) / clusters
-        unseen = math.log(2 / (1 - level)) * (self.reach + abs(self.value or 0.0)) * self._cluster_size
+        unseen = math.log(2 / (1 - level)) * (self.reach + abs(self.value or 0.0)) * self.cluster_size
         chance = quantiles(level, power) * spread
         root = (chance + math.sqrt(chance**2 + 4 * unseen * room)) / (2 * room)
         return math.ceil(root**2) if root < _TOO_MANY_ROOT else None
-
-    @property
-    def _cluster_size(self) -> float:
-        """The mean number of cases of a cluster."""
-        return self.n / self.clusters if self.clusters else 1.0
 
     @property
     def _is_score(self) -> bool:
@@ -234,14 +231,14 @@ class Difference:
         cannot outweigh it.
         """
         level = self.interval.level
-        if not self.spread or self.n / self._cluster_size < fewest_changes(1 - level, exact=True):
+        if not self.spread or self.n / self.cluster_size < fewest_changes(1 - level, exact=True):
             return None
         if self._is_score:
             found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
         else:
             found = smallest_effect(self.n, variance=self.spread**2, level=level)
             if found is not None and self.reach is not None:
-                unseen = 1 - ((1 - level) / 2) ** (self._cluster_size / self.n)
+                unseen = 1 - ((1 - level) / 2) ** (self.cluster_size / self.n)
                 found = max(found, min(self.margin, (found + unseen * self.reach) / (1 - unseen)))
         return None if found is None or (self.bounded and found > 1) else found
 
@@ -302,6 +299,8 @@ def clustered_difference(
     if clusters is not None and len(pairs.apart) < len(apart) and interval.known:
         interval = replace(interval, method=f"{interval.method}, clustered by {clusters.unit}")
     spread = _spread(pairs.apart, bound=likely.method.startswith(SCORE)) if len(pairs.apart) > 1 or bounded else None
+    squares = None if pairs.sizes is None else math.fsum(size * size for size in pairs.sizes)
+    cluster_size = len(apart) / max(1, len(pairs.apart)) if squares is None else squares / len(apart)
     return Difference(
         first=targets[0],
         second=targets[1],
@@ -313,8 +312,9 @@ def clustered_difference(
         interval=interval,
         p=p,
         test=test,
-        spread=None if spread is None else spread * math.sqrt(len(apart) / max(1, len(pairs.apart))),
+        spread=None if spread is None else spread * math.sqrt(cluster_size),
         clusters=len(pairs.apart),
+        cluster_size=cluster_size,
         margin=margin,
         bounded=bounded,
         reach=reach,
