@@ -1,14 +1,15 @@
 """Labels that were drawn or chosen: what `audit` and `calibrate` make of them, and how often moved scores raise an alarm.
 
-Run: python benchmarks/labels.py [--rounds 1000]
+Run: python benchmarks/labels.py [--rounds 1000] [--table NAME]
 
 Every row draws so many runs whose truth is known, with fixed seeds. A row with a bar ends with `held` or `MISSED`: missed are
 bars that the draws contradict, at a level of 0.005. The exit code is 1 when a bar is missed.
 
 The first table audits a judge with labels on some of 1,000 outputs. `refused` is an audit without a corrected pass rate, `wrong`
 one whose interval leaves out the true rate, `suspected` one that says that labels were not drawn at random. The second learns
-thresholds from labels of 400 outputs, the third corrects mean scores of a judge, the fourth compares 200 later scores with
-those of a calibration.
+thresholds from labels of 400 outputs. The next one learns thresholds from documents with several outputs each: `broken` is a
+threshold by which a bad output passes in more documents than promised, `broken for outputs` one by which more bad outputs pass
+than that. Then mean scores of a judge are corrected, and 200 later scores are compared with those of a calibration.
 """
 
 import argparse
@@ -16,10 +17,12 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from evalmark.stats.agreement.corrected_rates import prediction_powered
 from evalmark.stats.agreement.stratified_rates import labelled_at_random, stratified_rate
+from evalmark.stats.agreement.threshold_learning import learn_threshold
 from evalmark.stats.calibration.audit_results import UNLIKELY
 from evalmark.stats.calibration.evidence import LabelEvidence, LabelledOutput
 from evalmark.stats.calibration.graded_audit import score_ranges
@@ -27,6 +30,7 @@ from evalmark.stats.calibration.label_choice import random_labels
 from evalmark.stats.calibration.score_drift import ALARM
 from evalmark.stats.inference.shift import distribution_shift, score_distribution
 
+NORMAL = NormalDist()
 Draw = Callable[[random.Random], float]
 Choose = Callable[[random.Random, list[bool]], list[int]]
 """The places of the labelled outputs, from the judge's verdicts."""
@@ -348,6 +352,61 @@ def drifting() -> Iterator[Row]:
             yield Row(name, "alarm", lambda s, r=rate, d=shift: alarmed_verdicts(r, s, 100, d), most, least)
 
 
+@dataclass(frozen=True)
+class Promise:
+    """Documents with labelled outputs, half of each bad, whose scores are correlated within a document, and a limit."""
+
+    documents: int
+    each: int
+    icc: float
+    limit: float
+    by_document: bool = True
+
+    def __str__(self) -> str:
+        return (
+            f"{self.documents} documents with {self.each} outputs, ICC {self.icc:g}, promised {100 * self.limit:g} % of "
+            f"{'documents' if self.by_document else 'outputs, by case'}"
+        )
+
+    def threshold(self, source: random.Random) -> float | None:
+        """Learn a threshold; scores of bad outputs are uniform, those of good ones higher."""
+        scores, labels, clusters = list[float](), list[bool](), list[int]()
+        for document in range(self.documents):
+            shared = math.sqrt(self.icc) * source.gauss(0, 1)
+            for number in range(self.each):
+                score = NORMAL.cdf(shared + math.sqrt(1 - self.icc) * source.gauss(0, 1))
+                good = number % 2 == 0
+                scores.append(1 - (1 - score) ** 3 / 2 if good else score)
+                labels.append(good)
+                clusters.append(document if self.by_document else len(clusters))
+        return learn_threshold(scores, labels, self.limit, clusters=clusters).threshold
+
+    def passing(self, threshold: float | None) -> tuple[float, float]:
+        """The true share of bad outputs that pass, and of documents with a bad output that passes."""
+        if threshold is None or not 0 < threshold < 1:
+            return 0.0, 0.0
+        cut, own = NORMAL.inv_cdf(threshold), math.sqrt(1 - self.icc)
+        steps = [-6 + 0.02 * step for step in range(601)]
+        safe = (
+            0.02 * NORMAL.pdf(z) * NORMAL.cdf((cut - math.sqrt(self.icc) * z) / own) ** (self.each // 2) for z in steps
+        )
+        return 1 - threshold, 1 - math.fsum(safe)
+
+    def broken(self, source: random.Random, *, documents: bool) -> bool:
+        outputs, any_passes = self.passing(self.threshold(source))
+        return (any_passes if documents else outputs) > self.limit
+
+
+def promising() -> Iterator[Row]:
+    for icc in (0.0, 0.3, 0.6):
+        for count, limit in ((20, 0.15), (20, 0.3), (60, 0.05), (100, 0.05)):
+            one = Promise(count, 10, icc, limit)
+            yield Row(str(one), "broken", lambda s, o=one: o.broken(s, documents=True), most=0.05)
+            yield Row(str(one), "broken for outputs", lambda s, o=one: o.broken(s, documents=False), most=0.05)
+            case = replace(one, by_document=False)
+            yield Row(str(case), "broken for outputs", lambda s, o=case: o.broken(s, documents=False))
+
+
 def audit_table(rounds: int) -> int:
     missed = 0
     print(f"\naudits with labels on some of 1,000 outputs, {rounds} in each row\n")
@@ -399,12 +458,17 @@ def table(title: str, rows: Iterator[Row], rounds: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=1000, help="draws in each row")
-    rounds = parser.parse_args().rounds
-    missed = audit_table(rounds)
-    missed += table("audits of cases with repeats", repeating(), rounds)
-    missed += table("labels that a threshold is learned from", calibrating(), rounds)
-    missed += table("mean scores, corrected by scores of people", grading(), min(200, rounds))
-    missed += table("200 scores after a calibration", drifting(), rounds)
+    tables = {
+        "audits": audit_table,
+        "repeats": lambda n: table("audits of cases with repeats", repeating(), n),
+        "chosen": lambda n: table("labels that a threshold is learned from", calibrating(), n),
+        "promises": lambda n: table("promises of a threshold learned from documents", promising(), n),
+        "graded": lambda n: table("mean scores, corrected by scores of people", grading(), min(200, n)),
+        "drift": lambda n: table("200 scores after a calibration", drifting(), n),
+    }
+    parser.add_argument("--table", choices=tables, action="append", help="only this table; repeatable")
+    options = parser.parse_args()
+    missed = sum([tables[name](options.rounds) for name in options.table or tables])
     return 1 if missed else 0
 
 

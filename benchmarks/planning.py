@@ -15,7 +15,8 @@ import sys
 import numpy as np
 from rows import AddRow, add_json, row_output
 
-from evalmark.stats.inference.differences import Difference, difference
+from evalmark.stats.inference.clustered_power import clustered_pairs_needed
+from evalmark.stats.inference.differences import Clusters, Difference, clustered_difference, difference
 from evalmark.stats.inference.power import cases_needed, pairs_needed
 
 SEED = 2026
@@ -28,6 +29,16 @@ PLANS = [(0.05, 0.1), (0.05, 0.3), (0.1, 0.0), (0.1, 0.05), (0.1, 0.2), (0.2, 0.
 """Planned differences of the pass rate, and the share of cases that change by chance alone."""
 REPEATED = [(0.1, 0.2, 3), (0.1, 0.3, 5), (0.15, 0.3, 3)]
 """The same with repeats."""
+CLUSTERED = [
+    (0.1, 0.2, 10, (0.0, 0.3)),
+    (0.1, 0.05, 10, (0.0, 0.3)),
+    (0.1, 0.2, 10, (0.1, 0.1)),
+    (0.1, 0.3, 3, (0.0, 0.3)),
+    (0.2, 0.1, 10, (0.0, 0.3)),
+    (0.2, 0.3, 5, (0.3, 0.6)),
+    (0.05, 0.1, 5, (0.0, 0.1)),
+]
+"""The same for documents: the cases of each, and the ICC of changes by chance and of changes for good."""
 
 
 def of(first: np.ndarray, second: np.ndarray) -> Difference:
@@ -107,6 +118,15 @@ def planned(rounds: int, add_row: AddRow) -> bool:
         missed |= tell_power(
             add_row, f"passes, {effect:+.2f}, {chance:.0%} change, {repeats} repeats: {n} cases", found
         )
+    for plan in CLUSTERED:
+        effect, chance, size, icc = plan
+        n = clustered_pairs_needed(effect, chance, size, icc) or 0
+        source = np.random.default_rng([SEED, n, size])
+        found = [by_document(source, n, plan).outcome == "better" for _ in range(rounds)]
+        what = (
+            f"passes, {effect:+.2f}, {chance:.0%} change by chance, documents of {size}, ICC {icc[0]:g} and {icc[1]:g}"
+        )
+        missed |= tell_power(add_row, f"{what}: {n} cases", found)
     for effect, spread in ((0.1, 0.3), (0.08, 0.2), (0.15, 0.3)):
         n = cases_needed(effect, variance=spread**2) or 0
         source = np.random.default_rng([SEED, n])
@@ -120,6 +140,21 @@ def tell_power(add_row: AddRow, what: str, found: list[bool]) -> bool:
     rate, slack = sum(found) / len(found), 2.6 * math.sqrt(0.16 / len(found))
     add_row(what=f"power, {what}", found=rate, at_least=0.75, at_most=0.85)
     return not 0.75 - slack <= rate <= 0.85 + slack
+
+
+def by_document(source: np.random.Generator, n: int, plan: tuple[float, float, int, tuple[float, float]]) -> Difference:
+    """Documents whose cases change for good at a rate of their own, or by chance, together or each alone."""
+    effect, chance, size, (alike, icc) = plan
+    count, total = n // size, 1 / icc - 1
+    for_good = source.random((count, size)) < source.beta(effect * total, (1 - effect) * total, count)[:, None]
+    share = chance / (1 - effect)
+    luck = source.choice([1, -1, 0], (count, size + 1), p=[share / 2, share / 2, 1 - share])
+    luck = np.where(source.random((count, 1)) < alike, luck[:, -1:], luck[:, :-1])
+    apart = np.where(for_good, 1, luck).ravel()
+    names = [("", f"{place}") for place in range(n)]
+    now, before = ({name: float(d == way) for name, d in zip(names, apart, strict=True)} for way in (1, -1))
+    clusters = Clusters(numbers={name: place // size for place, name in enumerate(names)}, unit="document")
+    return clustered_difference(("now", "before"), (now, before), clusters)
 
 
 def repeated(source: np.random.Generator, n: int, effect: float, chance: float, repeats: int) -> Difference:

@@ -6,14 +6,16 @@ import math
 import random
 from bisect import bisect_left
 from itertools import pairwise
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from evalmark.stats.agreement.risk_bounds import clean_negatives_needed, failures_allowed, upper_bound
 from evalmark.stats.agreement.threshold_learning import CLOSE, learn_threshold
-from tests.stats.inference.draws import SEEDS
+from tests.stats.inference.draws import SEEDS, rounds
 
 TOLERANCE = 1e-6  # where a case meets a threshold
 
@@ -220,3 +222,42 @@ def test_the_order_of_outputs_does_not_move_the_threshold(rows, shuffle):
     moved = shuffle.sample(rows, len(rows))
     one, other = (learn_threshold([float(s) for s, _ in r], [label for _, label in r], 0.1) for r in (rows, moved))
     assert (one.threshold, one.bound, one.auc, one.best) == (other.threshold, other.bound, other.auc, other.best)
+
+
+def documents(draw, icc, count=20, each=10):
+    """Bad outputs with uniform scores that are correlated within a document, and good ones above them all."""
+    normal = NormalDist()
+    for document in range(count):
+        shared = math.sqrt(icc) * draw.gauss(0, 1)
+        for number in range(each):
+            score = normal.cdf(shared + math.sqrt(1 - icc) * draw.gauss(0, 1))
+            yield (2.0, True, document) if number % 2 else (score, False, document)
+
+
+def documents_that_pass(threshold, icc, bad=5):
+    """The true share of documents with a bad output above the threshold."""
+    normal, own = NormalDist(), math.sqrt(1 - icc)
+    cut = normal.inv_cdf(min(1 - 1e-9, threshold))
+    steps = [-6 + 0.05 * step for step in range(241)]
+    return 1 - math.fsum(0.05 * normal.pdf(z) * normal.cdf((cut - math.sqrt(icc) * z) / own) ** bad for z in steps)
+
+
+@pytest.mark.parametrize("icc", [0.0, 0.3])
+@rounds(300)
+def test_the_promise_holds_over_20_documents_of_10_correlated_outputs(icc, rounds):
+    broken = 0
+    for number in range(rounds):
+        scores, labels, clusters = zip(*documents(random.Random(1000 * number + round(10 * icc)), icc), strict=True)
+        found = learn_threshold(scores, labels, 0.15, clusters=clusters)
+        broken += documents_that_pass(found.threshold, icc) > 0.15
+    assert broken <= stats.binom.ppf(0.995, rounds, 0.05)
+
+
+@rounds(300)
+def test_with_outputs_of_a_document_as_cases_of_their_own_the_promise_is_broken_more_often(rounds):
+    """So `calibrate` has to count documents: a bad output passes with probability 1 - threshold."""
+    broken = 0
+    for number in range(rounds):
+        scores, labels, _ = zip(*documents(random.Random(number), 0.6), strict=True)
+        broken += 1 - learn_threshold(scores, labels, 0.3).threshold > 0.3
+    assert broken > stats.binom.ppf(0.9999, rounds, 0.05)

@@ -2,11 +2,15 @@
 # ruff: noqa: S311  seeded draws, not secrets
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import DatasetInfo
+from evalmark.reports.terminal.sample_size import sample_size_screen
 from evalmark.stats.comparison.sample_size import sample_size_plan
+from evalmark.stats.inference.clustered_power import clustered_pairs_needed
 from evalmark.stats.inference.power import cases_needed, pairs_needed
 
 from .test_missing import run
@@ -87,3 +91,68 @@ def test_more_power_needs_more_cases():
 def test_what_cannot_be_planned_is_refused(effect, power, message):
     with pytest.raises(ConfigError, match=message):
         sample_size_plan([], effect, power)
+
+
+def documents(seed, alike, count=20, each=10, repeats=1):
+    """A bot that answers the questions on a share of the documents always right or always wrong, the others by chance."""
+    draw, world = random.Random(seed), random.Random(7)
+    certain = [world.random() < 0.6 if world.random() < alike else None for _ in range(count)]
+    rows = [
+        [draw.random() < 0.6 if certain[d] is None else certain[d] for _ in range(repeats)]
+        for d in range(count)
+        for _ in range(each)
+    ]
+    found = run(rows)
+    results = [
+        replace(
+            one, trial=replace(one.trial, case=replace(one.trial.case, metadata={"doc": one.trial.position // each}))
+        )
+        for one in found.results
+    ]
+    return replace(found, id="r1", results=results, datasets=(DatasetInfo(name="d", cluster="doc"),))
+
+
+def test_questions_on_one_document_need_more_cases_the_more_alike_they_are():
+    plans = [sample_size_plan([documents(1, alike), documents(2, alike)], 0.1) for alike in (0.0, 0.5)]
+    loose, tight = (plan.metrics[0] for plan in plans)
+    assert [(plan.unit, plan.cluster_size) for plan in plans] == [("doc", 10)] * 2
+    assert loose.icc[1] < 0.1 < 0.3 < tight.icc[1] <= tight.icc[2]
+    assert tight.needed[0].fewest < tight.needed[0].likely < tight.needed[0].most
+    likely = clustered_pairs_needed(0.1, tight.share[1], 10, (tight.chance_icc[1], tight.icc[1]))
+    assert tight.needed[0].likely == likely
+    most = clustered_pairs_needed(0.1, tight.share[2], 10, (tight.chance_icc[2], tight.icc[2]))
+    assert tight.needed[0].most == most
+    assert tight.needed[0].likely > pairs_needed(0.1, tight.share[1] + 0.1) * 1.3
+
+
+def test_one_run_tells_how_alike_documents_are_though_changes_by_chance_are_assumed():
+    plan = sample_size_plan([documents(1, 0.5)], 0.1)
+    assert (plan.runs, plan.unit) == ((), "doc")
+    assert [one.share[0] for one in plan.metrics] == [0.1, 0.2, 0.3]
+    assert plan.metrics[0].needed[0].most > pairs_needed(0.1, 0.2)
+
+
+def test_repeats_do_not_change_how_alike_documents_are():
+    once, often = (
+        sample_size_plan([documents(1, 0.5, repeats=n), documents(2, 0.5, repeats=n)], 0.1).metrics[0] for n in (1, 4)
+    )
+    assert often.icc[1] == pytest.approx(once.icc[1], abs=0.1)
+    assert [one.repeats for one in often.needed] == [1, 3, 5]
+
+
+def test_the_text_of_a_plan_names_clusters_and_what_it_assumes_of_them():
+    both = [documents(1, 0.5), documents(2, 0.5)]
+    texts = [
+        " ".join(sample_size_screen(sample_size_plan(runs, 0.1)).split())
+        for runs in (both, both[:1], [documents(1, 0.5, repeats=2)], [])
+    ]
+    assert all("changes by chance" in text for text in texts)
+    assert (
+        "Cases of one doc count together, 10 on average. How alike they are (ICC, 0 to 1): pass rate: passes"
+        in texts[0]
+    )
+    assert "A real change is assumed to be as alike within a doc as passes are." in texts[0]
+    assert "The runs have no repeats" in texts[0]
+    assert "Changes by chance are assumed to be independent. A real change is assumed to be as alike" in texts[1]
+    assert "no repeats" not in texts[2]
+    assert "Cases are taken as independent" in texts[3]

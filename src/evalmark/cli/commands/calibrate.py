@@ -51,6 +51,14 @@ MaxFalsePass = Annotated[
 Level = Annotated[
     float, typer.Option("--level", metavar="0..1", help="Confidence level of the --max-false-pass bound.")
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="FIELD",
+        help="Field by which cases depend on each other, such as document; of a run or a file.",
+    ),
+]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The lock file to write or update.")]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with charts of the scores.")
@@ -78,6 +86,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     suite: Suite = None,
     max_false_pass: MaxFalsePass = 0.05,
     level: Level = 0.95,
+    cluster: Cluster = None,
     output: Output = Path("evalmark.lock.json"),
     html: Html = None,
     judge: flags.Judge = None,
@@ -104,6 +113,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         suite=suite,
         limit=FalsePassLimit(max_false_pass=max_false_pass, level=level),
         overrides=Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
+        cluster=cluster or "",
     )
     check_lock(output)
     refuse_overwriting([about, suite, output], [html] if html else [])

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from .case import Usage
 
+SESSION_FIELD = "session"
+"""The field of a case's metadata that names its session, by which cases of a project depend on each other."""
 SpanKind = Literal["run", "step", "model", "tool", "retrieval"]
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from evalmark.core.text import clean, one_line
 from evalmark.reports.text.numbers import GAP
-from evalmark.stats.comparison.sample_size import RANGE, CasesNeeded, MetricSampleSize, SampleSizePlan
+from evalmark.stats.comparison.sample_size import RANGE, CasesNeeded, MetricSampleSize, Range, SampleSizePlan
 
 from .console import DEFAULT, TerminalStyle, render
 
@@ -29,7 +29,7 @@ def _table(plan: SampleSizePlan, style: TerminalStyle) -> Table:
     repeats = sorted({one.repeats for metric in plan.metrics for one in metric.needed})
     table = Table(box=None, padding=(0, 2 if style.width >= 90 else 1, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("metric", overflow="fold", min_width=8)
-    table.add_column("from run to run", overflow="fold")
+    table.add_column("changes by chance", overflow="fold")
     for number in repeats:
         table.add_column(
             "cases" if repeats == [1] else f"cases, {number} repeat{'s' if number > 1 else ''}", justify="right"
@@ -63,10 +63,36 @@ def _origin(plan: SampleSizePlan) -> Iterator[str]:
     if not plan.runs:
         yield "No two complete runs of this suite are stored, so the share of cases that change by chance is assumed."
         yield "Run the suite twice without a change, then plan again."
+        yield from _clusters(plan)
+        if not plan.unit:
+            yield "Cases are taken as independent; a run tells how much those that share a document, say, are alike."
         return
+    yield from _clusters(plan)
     runs = " and ".join(map(clean, plan.runs))
     target = f", target {clean(plan.target)}" if plan.target else ""
     yield (
         f"Measured on {runs}{target}. Plan for the first number: the upper end of an {100 * RANGE:g} % range. "
-        "Cases are taken as independent, and like those of these runs."
+        f"Cases are taken as like those of these runs{'' if plan.unit else ', and as independent'}."
     )
+    if not plan.is_repeated:
+        yield "The runs have no repeats, so the chance of a single answer is not known apart, and numbers are for one repeat."
+
+
+def _clusters(plan: SampleSizePlan) -> Iterator[str]:
+    """Describe how much cases of one cluster are alike, and what is assumed of it."""
+    if not plan.unit:
+        return
+    unit = clean(plan.unit)
+    measured = f", measured on {clean(plan.cluster_run)}" if plan.cluster_run else ""
+    yield f"Cases of one {unit} count together, {plan.cluster_size:.3g} on average{measured}. How alike they are (ICC, 0 to 1):"
+    for metric in {metric.metric: metric for metric in plan.metrics if metric.icc}.values():
+        by_chance = "" if metric.chance_icc is None else f", changes by chance {_icc(metric.chance_icc)}"
+        values = "scores" if metric.metric and metric.share is None else "passes"
+        yield f"  {one_line(metric.metric or 'pass rate', 60)}: {values} {_icc(metric.icc or (0.0, 0.0, 0.0))}{by_chance}"
+    chance = "Changes by chance are assumed to be independent. " if plan.cluster_run else ""
+    yield f"{chance}A real change is assumed to be as alike within a {unit} as passes are."
+
+
+def _icc(found: Range) -> str:
+    low, measured, high = found
+    return f"{measured:.2f} ({low:.2f} to {high:.2f})"

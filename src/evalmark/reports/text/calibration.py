@@ -9,7 +9,7 @@ from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.agreement.threshold_learning import ErrorRates
 from evalmark.stats.calibration.evidence import LabelEvidence
-from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
+from evalmark.stats.calibration.threshold_calibration import CASE, CalibratedMetric, Calibration
 from evalmark.stats.inference.intervals import Interval
 
 from .numbers import interval_ends, percent
@@ -54,11 +54,15 @@ def threshold_text(one: CalibratedMetric) -> str:
 def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[str, str]]:
     """Yield `(topic, text)` lines: the guarantee of one threshold of a calibration, or what it lacks."""
     learned = one.learned
-    guarantee = f"at most {percent(learned.max_false_pass)} of bad cases pass, with {percent(learned.level)} confidence"
+    guarantee = f"{_promise(one)}, with {percent(learned.level)} confidence"
     if learned.threshold is None:
         yield "guarantee", f"{guarantee}: not possible: {learned.reason}"
         if learned.missing:
-            yield "missing", f"{count(learned.missing, 'further case')} labelled down, none of which may pass"
+            of_clusters = "" if one.unit == CASE else " with a case"
+            yield (
+                "missing",
+                f"{count(learned.missing, f'further {one.unit}')}{of_clusters} labelled down, none of which may pass",
+            )
     else:
         yield "guarantee", f"{guarantee}; the labels show at most {percent(learned.bound)} ({learned.method})"
         yield "false passes", _errors(learned.in_sample, learned.cross_fitted, passed=True)
@@ -66,14 +70,21 @@ def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator
     yield (
         "labels",
         (
-            f"{learned.good:,} liked ({count(learned.good_cases, 'case')}) and {learned.bad:,} disliked "
-            f"({count(learned.bad_cases, 'case')})"
+            f"{learned.good:,} liked ({count(learned.good_cases, one.unit)}) and {learned.bad:,} disliked "
+            f"({count(learned.bad_cases, one.unit)})"
         ),
     )
     area = "needs both labels" if learned.auc is None else f"{learned.auc:z.3f}"
     yield "AUC", area + interval_with_method(learned.auc_interval)
     yield from _choice(one, calibration)
     yield from _remarks(one)
+
+
+def _promise(one: CalibratedMetric) -> str:
+    share = percent(one.learned.max_false_pass)
+    if one.unit == CASE:
+        return f"at most {share} of bad cases pass"
+    return f"in at most {share} of {one.unit}s with a bad case does one pass"
 
 
 def _errors(inside: ErrorRates | None, outside: ErrorRates | None, *, passed: bool) -> str:

@@ -1,6 +1,7 @@
 """Learns thresholds from labels: finds the labels, plans what has to be scored, and writes the lock file."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -8,8 +9,10 @@ from pathlib import Path
 
 from evalmark.core.errors import ConfigError, StoreError
 from evalmark.core.settings import Settings
-from evalmark.core.values.case import Case
+from evalmark.core.values.case import Case, cluster_value
 from evalmark.core.values.run import DatasetInfo, Run
+from evalmark.core.values.score import Mode, Trial
+from evalmark.core.values.session import SESSION_FIELD
 from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.reader import read_cases
@@ -30,6 +33,7 @@ from evalmark.stats.calibration.labelled_cases import labelled_samples, row_labe
 from evalmark.stats.calibration.lock_file import NAME, LockFile, lock_entries
 from evalmark.stats.calibration.lock_reader import read_lock
 from evalmark.stats.calibration.threshold_calibration import (
+    CASE,
     Calibration,
     FalsePassLimit,
     Kind,
@@ -57,6 +61,8 @@ class CalibrateRequest:
     """The suite that defines the metrics; None: `metrics` names scorers."""
     limit: FalsePassLimit = DEFAULT_LIMIT
     overrides: Overrides = NO_OVERRIDES
+    cluster: str = ""
+    """The field by which labelled cases depend on each other; empty: that of the run or of the suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +95,14 @@ def prepare_calibration(
     if path.is_file() or _FILE.search(request.about):
         return _of_file(request, path, settings, load)
     if request.about in store.sessions.projects():
+        if request.cluster:
+            raise ConfigError(
+                "--cluster is for runs and files; answers of a recorded project are clustered by session."
+            )
         found = store.sessions.labelled_answers(request.about)
         evidence = evidence_from_sessions(found, f"project {request.about}")
-        plan = _plan(request, settings, load, labelled_samples(found))
+        by_session = replace(request, cluster=SESSION_FIELD) if found.sessions else request
+        plan = _plan(by_session, settings, load, labelled_samples(found))
         return CalibrationInput(request=request, kind="project", name=request.about, evidence=evidence, plan=plan)
     return _of_run(request, store)
 
@@ -109,16 +120,48 @@ def learn_calibration(prepared: CalibrationInput, run: Run | None = None) -> Cal
         return learn_thresholds(prepared.kind, prepared.name, request.limit, prepared.evidence, no_scores)
     names, judges = (request.metrics, request.overrides.judges) if prepared.kind == "run" else ((), ())
     metrics = select_metrics(found.metrics, names, judges, f"run {found.id}")
-    named = ClusterFinder(found).name if any(info.cluster for info in found.datasets) else input_name
+    found = _clustered(found, request.cluster)
+    cluster_name, unit = _clusters(found)
     scores = calibration_scores(
         found.results,
         metrics,
         by_case=prepared.kind != "run",
         run=found.id,
         embedder=found.embedder,
-        cluster_name=named,
+        cluster_name=cluster_name,
     )
-    return learn_thresholds(prepared.kind, prepared.name, request.limit, prepared.evidence, scores)
+    return learn_thresholds(prepared.kind, prepared.name, request.limit, prepared.evidence, replace(scores, unit=unit))
+
+
+def _clustered(run: Run, field: str) -> Run:
+    """Return the run with a field by which the cases of all its datasets depend on each other."""
+    if not field:
+        return run
+    if all(cluster_value(result.trial.case, field) is None for result in run.results):
+        raise ConfigError(_no_field(f"run {run.id}", "case", field))
+    names = {info.name: info for info in run.datasets}
+    names |= {name: DatasetInfo(name=name) for result in run.results if (name := result.trial.dataset) not in names}
+    return replace(run, datasets=tuple(replace(info, cluster=field) for info in names.values()))
+
+
+def _no_field(where: str, row: str, field: str) -> str:
+    return f"{where}: no {row} has `{field}`, the field that --cluster names, in its metadata or its input."
+
+
+def _clusters(run: Run) -> tuple[Callable[[Trial], str], str]:
+    """Return what names the cluster of a trial, and what one is called; outputs for one input are a cluster otherwise."""
+    finder, named = ClusterFinder(run), {info.name for info in run.datasets if info.cluster}
+    groups = set[tuple[str, Mode]]()
+    for result in run.results:
+        finder.find(result.trial)  # so that a field which no case has is not what a cluster is called
+        groups.add((result.trial.dataset, result.trial.mode))
+    clustered = {group for group in groups if group[0] in named or group[1] == "conversation"}
+    if not clustered:
+        return input_name, CASE
+    return (
+        lambda trial: finder.name(trial) if (trial.dataset, trial.mode) in clustered else input_name(trial),
+        finder.unit(groups),
+    )
 
 
 def write_lock(found: Calibration, path: Path) -> LockFile:
@@ -173,6 +216,8 @@ def _of_file(request: CalibrateRequest, path: Path, settings: Settings, load: Lo
     liked = row_labels(cases)
     evidence = evidence_from_rows(cases, liked, f"file {path}")
     keys = {one.key for one in evidence.told}
+    if request.cluster and all(cluster_value(case, request.cluster) is None for case in cases):
+        raise ConfigError(_no_field(str(path), "row", request.cluster))
     plan = _plan(request, settings, load, tuple(case for case in cases if case.id in keys))
     return CalibrationInput(request=request, kind="file", name=str(path), evidence=evidence, plan=plan)
 
@@ -194,7 +239,9 @@ def _plan(request: CalibrateRequest, settings: Settings, load: Loader, cases: tu
         plan = replace(plan, scorers=tuple(bound[metric.name] for metric in chosen))
     if "conversation" in plan.modes:
         raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")
-    source = DatasetSource(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))
+    fields = {source.info.cluster for source in plan.sources}
+    cluster = request.cluster or (fields.pop() if len(fields) == 1 else "")
+    source = DatasetSource(info=DatasetInfo(name="labelled", cluster=cluster), read=lambda _: iter(cases))
     name = f"labelled answers of {request.about}"
     return replace(
         plan, name=name, sources=(source,), targets=(GivenTarget(),), repeat=1, gate=None, suite="", notes=()

@@ -12,6 +12,7 @@ from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
 from evalmark.core.text import count
 from evalmark.core.values.case import Case, cluster_value, content_hash
+from evalmark.core.values.session import SESSION_FIELD
 from evalmark.inputs.datasets.equal_rows import EqualRows
 from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.fields import JUDGED_ANSWER
@@ -19,6 +20,7 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.rows import ignore_note
 from evalmark.inputs.datasets.similar_names import LOOKS_KNOWN
 from evalmark.inputs.documents.document import load_document
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.scoring.binding.bound_scorer import BoundScorer
 
 from .plan import DatasetSource, NoteHandler, Plan, RowSource, ScorerSpec
@@ -252,6 +254,8 @@ class _Rows:
     """The field by which cases depend on each other; empty: none."""
     clustered: int = 0
     """Cases with that field."""
+    is_recorded: bool = False
+    """Whether the cases are of a recorded project, whose sessions may cluster none of them."""
     equal: EqualRows = field(default_factory=EqualRows)
 
     def add(self, row: Case | BadRow, targets: Sequence[Target]) -> None:
@@ -281,7 +285,7 @@ class _Rows:
     def all_faults(self, plan: Plan, *, final: bool) -> list[str]:
         """Return every fault of the dataset for this plan."""
         messages = self.faults.lines()
-        if self.cluster and self.cases and not self.clustered:
+        if self.cluster and self.cases and not self.clustered and not self.is_recorded:
             messages.append(
                 f"{self.where}: no row has `{self.cluster}`, the field that `cluster` names, in its metadata or its input."
             )
@@ -317,6 +321,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, without_judge: Se
         never_scored=never_scored,
         lacking_contexts=lacking_contexts,
         cluster=source.info.cluster,
+        is_recorded=source.info.path.startswith(SESSIONS_PREFIX) and source.info.cluster == SESSION_FIELD,
     )
     try:
         for row in islice(source.read(rows.notes.setdefault), most):

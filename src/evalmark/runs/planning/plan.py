@@ -14,6 +14,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import DatasetInfo, Gate, Run
 from evalmark.core.values.score import Mode
+from evalmark.core.values.session import SESSION_FIELD
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.documents.files import dataset_name
@@ -87,7 +88,8 @@ def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name
     def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         yield from opened(project, settings, note)
 
-    return DatasetSource(info=DatasetInfo(name=name or project, path=f"{SESSIONS_PREFIX}{project}"), read=read)
+    info = DatasetInfo(name=name or project, path=f"{SESSIONS_PREFIX}{project}", cluster=SESSION_FIELD)
+    return DatasetSource(info=info, read=read)
 
 
 ModelWrapper = Callable[[ChatModel], ChatModel]

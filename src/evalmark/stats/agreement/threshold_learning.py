@@ -136,10 +136,21 @@ def _promised(rows: Sequence[Row], allowed: int | None) -> tuple[float, int] | N
 
 def _reason(good_cases: int, bad_cases: int, needed: int) -> str:
     if bad_cases < needed:
-        return f"{needed} cases labelled bad are needed, none of which passes, and there are {bad_cases}"
+        return too_few_bad(needed, bad_cases)
     if not good_cases:
         return "nothing is labelled good, so that no threshold is known to let anything pass"
     return "a threshold within this limit would let no output pass that is labelled good"
+
+
+@check_arguments
+def too_few_bad(needed: int, bad: int, unit: str = "case") -> str:
+    """Say that more independent cases, or clusters of them, have to be labelled bad.
+
+    >>> too_few_bad(59, 20, "document")
+    '59 documents with a case labelled bad are needed, none of which passes, and there are 20'
+    """
+    what = "cases" if unit == "case" else f"{unit}s with a case"
+    return f"{needed} {what} labelled bad are needed, none of which passes, and there are {bad}"
 
 
 def _cases(rows: Sequence[Row], *, good: bool) -> int:

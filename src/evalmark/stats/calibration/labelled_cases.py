@@ -7,6 +7,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Example, Output
 from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.plain_data import canonical
+from evalmark.core.values.session import SESSION_FIELD
 from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.storage.sessions.examples import LabelledAnswer, LabelledAnswers
@@ -26,10 +27,15 @@ def labelled_samples(found: LabelledAnswers) -> tuple[Case, ...]:
     by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
     for one in found.labelled:
         by_input[canonical(one.span.input)].append(one)
-    return tuple(_sample(one, by_input[canonical(one.span.input)]) for one in found.labelled)
+    sessions = found.sessions
+    return tuple(
+        _sample(one, by_input[given], sessions.get(given))
+        for one in found.labelled
+        if (given := canonical(one.span.input))
+    )
 
 
-def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer]) -> Case:
+def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer], session: str | None) -> Case:
     span, own = one.span, canonical(one.span.output)
     others = {
         (said, other.liked): Example(value=other.span.output, liked=other.liked)
@@ -41,6 +47,7 @@ def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer]) -> Case:
         input=span.input,
         examples=tuple(others.values()),
         given=Output(value=span.output, contexts=span.contexts, seconds=span.seconds),
+        metadata={SESSION_FIELD: session} if session else {},
         place=f"{span.project}: span {span.id}",
     )
 

@@ -9,7 +9,7 @@ from evalmark.core.values.score import Direction
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.shift import ScoreDistribution
 
-from .threshold_calibration import CalibratedMetric, Calibration, Kind
+from .threshold_calibration import CASE, CalibratedMetric, Calibration, Kind
 
 NAME = "evalmark.lock.json"
 VERSION = 1
@@ -31,6 +31,8 @@ class LockedLabels:
     disliked_cases: int
     fingerprint: str
     """The fingerprint of all labels, scored or not."""
+    cluster: str = ""
+    """What depends on each other counts as one case: a field such as `document`, or `conversation`; empty: inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,7 @@ def _locked(one: CalibratedMetric, found: Calibration, created: str, evalmark: s
             liked_cases=learned.good_cases,
             disliked_cases=learned.bad_cases,
             fingerprint=evidence.fingerprint,
+            cluster="" if one.unit == CASE else one.unit,
         ),
         version=one.metric.version,
         judge=one.metric.judge,
@@ -133,5 +136,7 @@ def _locked(one: CalibratedMetric, found: Calibration, created: str, evalmark: s
 def _plain(entry: LockedThreshold) -> dict[str, Any]:
     said = asdict(entry)
     del said["metric"]
+    if not entry.labels.cluster:
+        del said["labels"]["cluster"]
     said["auc"] = None if entry.auc is None else list(entry.auc)
     return said

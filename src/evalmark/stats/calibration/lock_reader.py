@@ -176,7 +176,7 @@ ENTRY: Mapping[str, Check] = {
     "scores": (lambda said: True, ""),
 }
 """The fields of an entry, besides its name."""
-OPTIONAL = {"scores"}
+OPTIONAL = {"scores", "cluster"}
 """Fields that lock files of older versions do not have."""
 SCORES: Mapping[str, Check] = {
     "points": (lambda said: _is_list_of(_is_number, said), "a list of numbers"),

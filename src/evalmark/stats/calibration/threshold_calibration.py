@@ -10,7 +10,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.scoring.binding.scores import fails_at_any_threshold
-from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold
+from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold, too_few_bad
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.shift import ScoreDistribution, score_distribution
@@ -23,6 +23,7 @@ MAX_FALSE_PASS = 0.05
 BARRED = -1.0
 """The score of an output that fails at any threshold; lower than every other score."""
 Kind = Literal["project", "run", "file"]
+CASE = "case"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,8 @@ class CalibratedMetric:
     """Whether the labels are known to be random: evalmark drew their outputs, or there are no others."""
     set_aside: int = 0
     """Labels that are not used, because the outputs were chosen and score otherwise than the others."""
+    unit: str = CASE
+    """What the guarantee counts: cases, or the clusters that cases depend on each other in, such as documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +115,10 @@ class CalibrationScores:
     examples: Mapping[str, tuple[bool, bool]]
     """By the key of the output: whether it had a liked and a disliked example."""
     clusters: Mapping[str, str]
-    """By the key of the output: its case."""
+    """By the key of the output: its case, or the cluster that its case belongs to."""
     embedder: str = ""
+    unit: str = CASE
+    """What one cluster is called."""
 
 
 def input_name(trial: Trial) -> str:
@@ -189,7 +194,7 @@ def _calibrated(
     barred = [one.liked for one, value in judged if value == worst]
     return CalibratedMetric(
         metric=metric,
-        learned=_refused(learned, choice.reason) if choice.reason else _within(learned),
+        learned=_refused(learned, choice.reason) if choice.reason else _within(_in_unit(learned, found.unit)),
         liked=tuple(value for one, value in judged if one.liked and value != worst),
         disliked=tuple(value for one, value in judged if not one.liked and value != worst),
         barred=(sum(barred), len(barred) - sum(barred)),
@@ -200,6 +205,7 @@ def _calibrated(
         scores=usual,
         is_random=choice.is_random,
         set_aside=choice.set_aside,
+        unit=found.unit,
     )
 
 
@@ -218,6 +224,13 @@ def score_value(score: Score, metric: Metric) -> float | None:
 def _barred(metric: Metric) -> float:
     """Return the value that stands for an output that fails at any threshold."""
     return 1 - BARRED if metric.direction == "lower" else BARRED
+
+
+def _in_unit(learned: LearnedThreshold, unit: str) -> LearnedThreshold:
+    """Say how many clusters are missing, where they are no cases."""
+    if not learned.missing or unit == CASE:
+        return learned
+    return replace(learned, reason=too_few_bad(learned.missing + learned.bad_cases, learned.bad_cases, unit))
 
 
 def _refused(learned: LearnedThreshold, reason: str) -> LearnedThreshold:

@@ -22,11 +22,14 @@ class ClusterFinder:
     def __init__(self, *runs: Run) -> None:
         self._fields = {info.name: info.cluster for run in runs for info in run.datasets if info.cluster}
         self._numbers: dict[int, int] = {}
+        self._clustered: set[str] = set()
+        """Datasets with a case that has the field."""
 
     def find(self, trial: Trial) -> int:
         """Return the number of the cluster; cases without the field are clusters of their own."""
         field = self._fields.get(trial.dataset)
         if field and (value := cluster_value(trial.case, field)) is not None:
+            self._clustered.add(trial.dataset)
             return hash((field, hashable(value))) & HASH_MASK
         if trial.mode == "conversation":
             return hash((trial.mode, trial.dataset)) & HASH_MASK
@@ -42,8 +45,7 @@ class ClusterFinder:
         return str(self._numbers.setdefault(self.find(trial), len(self._numbers)))
 
     def unit(self, groups: Iterable[tuple[str, str]]) -> str:
-        """Return what one cluster of the groups, each a dataset and a mode, is called."""
-        units = {
-            self._fields.get(dataset) or ("conversation" if mode != "single" else "case") for dataset, mode in groups
-        }
+        """Return what one cluster of the groups, each a dataset and a mode, is called, as far as trials were found."""
+        fields = {dataset: field for dataset, field in self._fields.items() if dataset in self._clustered}
+        units = {fields.get(dataset) or ("conversation" if mode != "single" else "case") for dataset, mode in groups}
         return " or ".join(sorted(units)) or "case"

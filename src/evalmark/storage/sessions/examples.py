@@ -1,14 +1,14 @@
 """Builds test cases from recorded answers and their labels."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.values.case import Case, Example
 from evalmark.core.values.label import Label, about_span, current_labels, majority_vote
 from evalmark.core.values.plain_data import canonical, fingerprint
-from evalmark.core.values.session import Span
+from evalmark.core.values.session import SESSION_FIELD, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,14 @@ class LabelledAnswers:
     """Answers without a thumb."""
     failed: int
     """Labelled answers that ended in an error and have no output; they are left out."""
+
+    @property
+    def sessions(self) -> Mapping[str, str]:
+        """Map inputs, as canonical text, to the session that each was first recorded in.
+
+        Empty unless sessions cluster the inputs: a single session holds them all, or no session holds two of them.
+        """
+        return _sessions(self.labelled)
 
 
 def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledAnswers:
@@ -59,18 +67,29 @@ def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledA
         else:
             labelled.append(LabelledAnswer(span=span, liked=liked))
     return LabelledAnswers(
-        cases=_cases(labelled), labelled=tuple(labelled), contested=contested, unlabelled=unlabelled, failed=failed
+        cases=_cases(labelled, _sessions(labelled)),
+        labelled=tuple(labelled),
+        contested=contested,
+        unlabelled=unlabelled,
+        failed=failed,
     )
 
 
-def _cases(labelled: Sequence[LabelledAnswer]) -> tuple[Case, ...]:
+def _sessions(labelled: Iterable[LabelledAnswer]) -> Mapping[str, str]:
+    first: dict[str, str] = {}
+    for one in labelled:
+        first.setdefault(canonical(one.span.input), one.span.session)
+    return first if 1 < len(set(first.values())) < len(first) else {}
+
+
+def _cases(labelled: Sequence[LabelledAnswer], sessions: Mapping[str, str]) -> tuple[Case, ...]:
     by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
     for one in labelled:
         by_input[canonical(one.span.input)].append(one)
-    return tuple(_case(group) for group in by_input.values())
+    return tuple(_case(group, sessions.get(given)) for given, group in by_input.items())
 
 
-def _case(group: Sequence[LabelledAnswer]) -> Case:
+def _case(group: Sequence[LabelledAnswer], session: str | None) -> Case:
     first = group[0].span
     examples = {
         (canonical(one.span.output), one.liked): Example(value=one.span.output, liked=one.liked) for one in group
@@ -81,7 +100,11 @@ def _case(group: Sequence[LabelledAnswer]) -> Case:
         input=first.input,
         examples=tuple(examples.values()),
         contexts=contexts,
-        metadata={"project": first.project, "spans": [one.span.id for one in group]},
+        metadata={
+            "project": first.project,
+            "spans": [one.span.id for one in group],
+            **({SESSION_FIELD: session} if session else {}),
+        },
         place=f"{first.project}: span {first.id}",
     )
 
