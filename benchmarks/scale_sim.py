@@ -50,7 +50,9 @@ async def carried_out(world: World, sink: Sink | None = None) -> float:
     setting = world.setting
     work = Work(trials=world.trials(), targets={}, scorers=(), sink=sink or world.books)
     offers = SharedServices(ToolReplay(lambda: None, "off"), None, None)
-    duty = CoordinatorConfig(pool=world, calls=CallProxy(world), services=offers, max_items=2 * setting.jobs + 256)
+    duty = CoordinatorConfig(
+        pool=world.pool(), calls=CallProxy(world), services=offers, max_items=2 * setting.jobs + 256
+    )
     started = time.process_time()
     outcome = await run_on_workers(work, Limits(jobs=setting.in_flight), duty)
     took = time.process_time() - started
@@ -88,6 +90,7 @@ def pictured(world: World) -> dict:
         "paid_twice": statuses[200] - sum(map(bool, books.kept)),
         "kept_twice": sum(count > 1 for count in books.kept),
         "busy": coordinator.busy / world.now,
+        "relay_busy": max((relay.busy for relay in world.relays), default=0.0) / world.now,
         "waited": coordinator.longest,
         "batches": coordinator.batches / setting.cases,
         "messages": coordinator.messages / setting.cases,

@@ -38,7 +38,8 @@ from evalmark.runs.cluster.messages import (
     TrialFinished,
     WorkerDone,
 )
-from evalmark.runs.cluster.worker_pool import WorkerLostError
+from evalmark.runs.cluster.relay import GROUP_SIZE, MAX_DIRECT_WORKERS, FromGroup, Relay, RelayedWorkerPool, ToGroup
+from evalmark.runs.cluster.worker_pool import WorkerLostError, WorkerPool
 from evalmark.testing.chat import ScriptedModel
 
 NAME = "openai/imagined"
@@ -49,6 +50,8 @@ TEXT = "What is the capital of Norway, and since when? " * 10
 PLAIN = Request(messages=(Turn(role="user", content=TEXT),), settings={"max_tokens": 300})
 SCORES = (Score(name="equals", value=1.0, raw=1, passed=True),)
 LOST = Output(error="no reply")
+AWAY = 0.001
+"""Seconds that a batch travels between a relay and the coordinator."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +180,9 @@ def unpacked(content: bytes) -> Sequence[object]:
 class Worker:
     """A worker as the coordinator meets it: takes cases, asks for each, and says what came of it."""
 
-    def __init__(self, world: "World", number: int, away: float) -> None:
-        self._world, self._number, self._away = world, number, away
+    def __init__(self, world: "World", processor: Processor, number: int, away: float) -> None:
+        """`processor` is that of the process that it exchanges messages with."""
+        self._world, self._processor, self._number, self._away = world, processor, number, away
         self._waiting: deque[Assign] = deque()
         self._asked: dict[int, Assign] = {}
         self._ticket = 0
@@ -193,7 +197,7 @@ class Worker:
         self._said.set()
 
     async def send(self, messages: Sequence[object]) -> None:
-        await self._world.coordinator.carry(len(messages))
+        await self._processor.carry(len(messages))
         await asyncio.sleep(self._away)
         self._check()
         content = packed(messages) if self._world.packs else b""
@@ -209,7 +213,7 @@ class Worker:
         self._check()
         self._said.clear()
         out, self._out = self._out, []
-        await self._world.coordinator.carry(len(out))
+        await self._processor.carry(len(out))
         if not self._world.packs:
             return out
         started = time.thread_time()
@@ -287,9 +291,45 @@ class Books:
             self.times.append(now)
 
 
+@dataclass(frozen=True)
+class DirectPool:
+    """Workers that exchange messages with the process that this processor belongs to."""
+
+    world: "World"
+    processor: Processor
+    size: int
+
+    async def start_worker(self) -> Worker:
+        return await self.world.start_worker(self.processor)
+
+
+class RelayInWorld:
+    """evalmark's relay with a processor of its own, and its way to the coordinator."""
+
+    def __init__(self, world: "World", size: int, interval: float) -> None:
+        self._world = world
+        processor = Processor(world.setting)
+        world.relays.append(processor)
+        self._relay = Relay(DirectPool(world, processor, size), interval)
+        self.start_worker = self._relay.start_worker
+
+    async def send(self, batch: ToGroup) -> None:
+        await self._world.coordinator.carry(sum(len(messages) for _, messages in batch))
+        await asyncio.sleep(AWAY)
+        await self._relay.send(batch)
+
+    async def receive(self) -> FromGroup:
+        batch = await self._relay.receive()
+        await asyncio.sleep(AWAY)
+        await self._world.coordinator.carry(
+            sum(1 if isinstance(entry, Exception) else len(entry) for _, entry in batch)
+        )
+        return batch
+
+
 @dataclass(eq=False)
 class World:
-    """Everything that is imagined, and a crew for the coordinator."""
+    """Everything that is simulated."""
 
     setting: Setting
     call_log: CallLog | None = None
@@ -300,13 +340,14 @@ class World:
     """Seconds of this thread that the picture took, and not the coordinator."""
     ended: int = 0
     """Workers that have ended."""
+    relays: list[Processor] = field(default_factory=list)
     size: int = field(init=False)
     linger: float = field(init=False)
     """Seconds that a worker gathers what it has to say, as those of Ray do."""
 
     def __post_init__(self) -> None:
         setting = self.setting
-        self.size, self.linger = setting.workers, 0.0005 * setting.workers
+        self.size, self.linger = setting.workers, 0.0005 * min(setting.workers, GROUP_SIZE)
         self.loop = asyncio.get_running_loop()
         self.coordinator, self.endpoint, self.books = Processor(setting), Endpoint(setting), Books(setting.cases)
         self._chance = Random(setting.seed + 1)  # noqa: S311  no secret
@@ -340,11 +381,17 @@ class World:
         for position in range(self.setting.cases):
             yield Trial(case=Case(id=str(position), input=TEXT), dataset="imagined", position=position)
 
-    async def start_worker(self) -> Worker:
-        """A worker, after the seconds that a process takes to start."""
+    def pool(self) -> WorkerPool:
+        """All workers, behind relays where a run on Ray has them."""
+        if self.size <= MAX_DIRECT_WORKERS:
+            return DirectPool(self, self.coordinator, self.size)
+        return RelayedWorkerPool(lambda size, interval: RelayInWorld(self, size, interval), self.size)
+
+    async def start_worker(self, processor: Processor) -> Worker:
+        """A worker that exchanges messages with this process, after the seconds that its own process takes to start."""
         number = self._free.popleft()
         await asyncio.sleep(self._chance.uniform(0.5, 1.5) * self.setting.hiring)
-        worker = Worker(self, number, self._chance.uniform(0.0003, 0.002))
+        worker = Worker(self, processor, number, self._chance.uniform(0.0003, 0.002))
         if self.setting.lost:
             self.loop.call_later(self._chance.expovariate(self.setting.lost / 3600), self._lose, worker, number)
         return worker

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from evalmark.runs.cluster.channel import Channel
 from evalmark.runs.cluster.messages import ToCoordinator, ToWorker
+from evalmark.runs.cluster.relay import FromGroup, Relay, RelayedWorkerPool, ToGroup
 from evalmark.runs.cluster.worker import Worker
 from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.runs.engine.work import Limits, Work
@@ -106,3 +107,68 @@ class LocalWorkerPool:
 
     def _worker(self, post: Channel) -> Worker:
         return Worker(post, self.made, self.limits)
+
+
+@dataclass(frozen=True)
+class _GroupPool:
+    """The workers of one relay; keeps their handles."""
+
+    pool: LocalWorkerPool
+    workers: list[LocalWorkerHandle]
+
+    @property
+    def size(self) -> int:
+        return self.pool.size
+
+    async def start_worker(self) -> LocalWorkerHandle:
+        worker = await self.pool.start_worker()
+        self.workers.append(worker)
+        return worker
+
+
+class LocalRelay:
+    """A relay on this event loop that ends when a test says so, and its workers with it; its batches are copied."""
+
+    def __init__(self, pool: LocalWorkerPool, interval: float) -> None:
+        self.workers: list[LocalWorkerHandle] = []
+        self._relay = Relay(_GroupPool(pool, self.workers), interval)
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.batch_times: list[float] = []
+
+    def end(self) -> None:
+        """End at once, as its process would."""
+        for worker in self.workers:
+            worker.worker_lost("its relay ended")
+        self._ended.set_exception(WorkerLostError("the relay ended"))
+
+    async def start_worker(self) -> int | Exception:
+        return await self._or_end(self._relay.start_worker())
+
+    async def send(self, batch: ToGroup) -> None:
+        self.batch_times.append(asyncio.get_running_loop().time())
+        await self._or_end(self._relay.send(deepcopy(batch)))
+
+    async def receive(self) -> FromGroup:
+        return deepcopy(await self._or_end(self._relay.receive()))
+
+    async def _or_end(self, work):
+        task = asyncio.ensure_future(work)
+        await asyncio.wait({task, self._ended}, return_when=asyncio.FIRST_COMPLETED)
+        if self._ended.done():
+            task.cancel()
+            self._ended.result()
+        return task.result()
+
+
+class RelayedLocalPool(RelayedWorkerPool):
+    """The workers of a `LocalWorkerPool`, behind relays."""
+
+    def __init__(self, **options) -> None:
+        self.local = LocalWorkerPool(**options)
+        self.members = self.local.members
+        self.relays: list[LocalRelay] = []
+        super().__init__(self._new_relay, self.local.size)
+
+    def _new_relay(self, size: int, interval: float) -> LocalRelay:
+        self.relays.append(LocalRelay(self.local, interval))
+        return self.relays[-1]

@@ -12,6 +12,7 @@ from evalmark.errors import RunStoppedError, StoreFullError
 from evalmark.testing.memory import MemorySink
 from evalmark.tools import replayed
 
+from .local_workers import LocalWorkerPool, RelayedLocalPool
 from .stories import (
     LIMITS,
     STORIES,
@@ -28,13 +29,20 @@ from .stories import (
 )
 
 
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        pytest.param(LocalWorkerPool, 1, id="one worker"),
+        pytest.param(LocalWorkerPool, 3, id="three workers"),
+        pytest.param(RelayedLocalPool, 3, id="three workers behind a relay"),
+    ],
+)
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
-def test_the_same_results_here_and_elsewhere(story, size):
+def test_the_same_results_here_and_elsewhere(story, kind, size):
     flaky.asked.clear()
     one = here(story)
     flaky.asked.clear()
-    other = elsewhere(story, size=size)
+    other = elsewhere(story, kind=kind, size=size)
     assert other.found == one.found
     assert other.payload == one.payload
     assert other.call_log.in_flight == set()

@@ -27,7 +27,7 @@ from evalmark.runs.cluster.messages import (
 from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.testing.memory import MemorySink
 
-from .local_workers import LocalWorkerPool
+from .local_workers import LocalWorkerPool, RelayedLocalPool
 from .stories import (
     LIMITS,
     STORIES,
@@ -53,6 +53,7 @@ def lost_at(seed, least, most, workers=20):
     return {hire: chance.choice([0, *range(least, most)]) for hire in range(workers)}
 
 
+@pytest.mark.parametrize("kind", [LocalWorkerPool, RelayedLocalPool])
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     ("name", "least", "most"),
@@ -66,9 +67,9 @@ def lost_at(seed, least, most, workers=20):
         ("rows that cannot be read", 1, 12),
     ],
 )
-def test_workers_that_end_again_and_again_change_no_result(name, least, most, seed):
+def test_workers_that_end_again_and_again_change_no_result(name, least, most, seed, kind):
     one = here(STORIES[name])
-    other = elsewhere(STORIES[name], size=2, until=lost_at(seed, least, most), seconds=0.002)
+    other = elsewhere(STORIES[name], kind=kind, size=2, until=lost_at(seed, least, most), seconds=0.002)
     same = {place(result): result for result in one.found}
     assert [place(result) for result in other.found] == list(same)
     done = [result for result in other.found if "workers ended while" not in (result.output.error or "")]

@@ -142,8 +142,10 @@ def found(store: str) -> tuple[str, dict]:
     return results.replace(run.id, "RUN"), {name: getattr(rest, name) for name in rest.__dataclass_fields__}
 
 
+@pytest.mark.parametrize("direct", [pytest.param(16, id="direct"), pytest.param(0, id="behind a relay")])
 @pytest.mark.parametrize(("suite", "words"), WORKS)
-def test_the_same_run_here_and_on_ray(files, suite, words, capsys):
+def test_the_same_run_here_and_on_ray(files, suite, words, direct, capsys, monkeypatch):
+    monkeypatch.setattr("evalmark.runs.cluster.ray_workers.MAX_DIRECT_WORKERS", direct)
     whole = {"datasets": ["cases.jsonl"], "metrics": ["equals"], **suite}
     Path("suite.json").write_text(json.dumps(whole), encoding="utf-8")
     before = files.count

@@ -1,15 +1,19 @@
-"""Workers in Ray actors."""
+"""Workers and relays in Ray actors."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
+
+from evalmark.core.lazy import need
 
 from .messages import ToCoordinator, ToWorker
 from .payload import Payload
 from .ray_actors import EmbeddingActor, WorkerActor
 from .ray_connection import error_line
+from .relay import MAX_DIRECT_WORKERS, FromGroup, Relay, RelayedWorkerPool, ToGroup
 from .worker_pool import NoWorkersError, WorkerLostError
 
 _READY_SECONDS = 120.0
@@ -38,12 +42,13 @@ class RayWorkerHandle:
 class RayWorkerPool:
     """Workers on the nodes of a cluster, one processor each."""
 
-    def __init__(self, ray: ModuleType, job: Payload, embedder: Payload | None, size: int) -> None:
+    def __init__(self, job: Sequence[Any], embedders: Sequence[Any], size: int) -> None:
+        """`job` holds the reference to a payload: alone, Ray would replace it by the payload."""
         self.size = size
-        self._ray, self._job = ray, ray.put(job)
+        self._ray = need("ray", "ray")
+        self._job, self._embedders = job, embedders
         options = {"max_restarts": 0, "max_concurrency": 1_000, "num_cpus": 1}
-        self._worker = ray.remote(**options)(WorkerActor)
-        self._pool = [] if embedder is None else _pool(ray, embedder)
+        self._worker = self._ray.remote(**options)(WorkerActor)
 
     async def start_worker(self) -> RayWorkerHandle:
         """Start a worker on any node.
@@ -54,7 +59,7 @@ class RayWorkerPool:
         """
         actor = self._worker.remote(self.size * _LINGER)
         try:
-            getting_ready = call_actor(self._ray, lambda: actor.start.remote(self._job, self._pool))
+            getting_ready = call_actor(self._ray, lambda: actor.start.remote(self._job[0], self._embedders))
             fault = await asyncio.wait_for(getting_ready, _READY_SECONDS)
         except TimeoutError:
             self._ray.kill(actor)
@@ -67,15 +72,62 @@ class RayWorkerPool:
             raise NoWorkersError(f"A worker cannot start: {fault}")
         return RayWorkerHandle(actor, self._ray)
 
-    async def check_pool(self) -> None:
-        """Raise NoWorkersError if a node cannot load the embedding model, or has another one."""
-        try:
-            await asyncio.gather(*(call_actor(self._ray, actor.start.remote) for actor in self._pool))
-        except WorkerLostError as lost:
-            raise NoWorkersError(f"A worker cannot use the embedding model: {str(lost).rstrip('.')}.") from lost
+
+class RelayActor(Relay):
+    """A relay in a Ray actor. It owns its workers: where it ends, Ray ends them."""
+
+    def __init__(self, job: Sequence[Any], embedders: Sequence[Any], size: int, interval: float) -> None:
+        super().__init__(RayWorkerPool(job, embedders, size), interval)
 
 
-def _pool(ray: ModuleType, embedder: Payload) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class RayRelayHandle:
+    """The coordinator's handle of a relay in a Ray actor."""
+
+    actor: Any
+    ray: ModuleType
+
+    async def start_worker(self) -> int | Exception:
+        """Start a worker. Raises WorkerLostError if the relay has ended."""
+        number: int | Exception = await call_actor(self.ray, self.actor.start_worker.remote)
+        return number
+
+    async def send(self, batch: ToGroup) -> None:
+        """Send messages. Raises WorkerLostError if the relay has ended."""
+        await call_actor(self.ray, lambda: self.actor.send.remote(batch))
+
+    async def receive(self) -> FromGroup:
+        """Receive messages. Raises WorkerLostError if the relay has ended."""
+        batch: FromGroup = await call_actor(self.ray, self.actor.receive.remote)
+        return batch
+
+
+@asynccontextmanager
+async def ray_pool(
+    ray: ModuleType, payload: Payload, embedder: Payload | None, size: int
+) -> AsyncIterator[RayWorkerPool | RelayedWorkerPool]:
+    """Open a pool of `size` workers, behind relays if there are many, and check that each node can embed.
+
+    Raises:
+        NoWorkersError: a node cannot load the embedding model, or has another one.
+    """
+    job, embedders = [ray.put(payload)], [] if embedder is None else _embedding_actors(ray, embedder)
+    try:
+        await asyncio.gather(*(call_actor(ray, actor.start.remote) for actor in embedders))
+    except WorkerLostError as lost:
+        raise NoWorkersError(f"A worker cannot use the embedding model: {str(lost).rstrip('.')}.") from lost
+    if size <= MAX_DIRECT_WORKERS:
+        yield RayWorkerPool(job, embedders, size)
+        return
+    relay = ray.remote(max_restarts=0, max_concurrency=1_000, num_cpus=0)(RelayActor)
+    relays = RelayedWorkerPool(lambda *shape: RayRelayHandle(relay.remote(job, embedders, *shape), ray), size)
+    try:
+        yield relays
+    finally:
+        await relays.close()
+
+
+def _embedding_actors(ray: ModuleType, embedder: Payload) -> list[Any]:
     """Start one embedding actor per node, since a model uses all processors; Ray restarts actors that end."""
     options = {"max_restarts": 10, "max_task_retries": 3, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
     kind = ray.remote(**options)(EmbeddingActor)

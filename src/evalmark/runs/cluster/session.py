@@ -15,7 +15,7 @@ from evalmark.runs.planning.plan import BoundPlan, Plan
 from .coordinator import CoordinatorConfig, run_on_workers
 from .payload import JobSpec, Payload, embedder_spec, job_spec, make_payload
 from .ray_connection import ClusterAddress, connect
-from .ray_workers import RayWorkerPool, cpu_count
+from .ray_workers import cpu_count, ray_pool
 from .remote_calls import CallProxy
 from .services import SharedServices
 
@@ -43,13 +43,12 @@ class ClusterSession:
         async def run(
             work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: ResultCallback | None = None
         ) -> EngineOutcome:
-            pool = RayWorkerPool(self.ray, self.payload, self.embedder, self.workers)
-            await pool.check_pool()
-            services = SharedServices(work.tools, cache, bound.embedder)
-            config = CoordinatorConfig(
-                pool=pool, calls=CallProxy(gateway), services=services, max_items=2 * each.jobs + each.window
-            )
-            return await run_on_workers(work, limits, config, stop=stop, watch=watch)
+            async with ray_pool(self.ray, self.payload, self.embedder, self.workers) as pool:
+                services = SharedServices(work.tools, cache, bound.embedder)
+                config = CoordinatorConfig(
+                    pool=pool, calls=CallProxy(gateway), services=services, max_items=2 * each.jobs + each.window
+                )
+                return await run_on_workers(work, limits, config, stop=stop, watch=watch)
 
         return run
 
