@@ -179,3 +179,16 @@ def test_scores_that_people_gave_are_held_against_those_of_a_graded_metric(evalm
     both = words(evalmark("audit", "--threshold", "0.5").out)
     assert "level against people" in both
     assert "level against scores of people" in both
+
+
+def test_the_ceiling_counts_outputs_on_which_two_people_disagree(evalmark, judged):
+    rows = [
+        {"id": f"output:{judged.id}/{one.trial.id}", "label": "down" if by == "bob" and n < 5 else "up", "by": by}
+        for n, one in enumerate(list(judged.results)[:20])
+        for by in ("ann", "bob")
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert evalmark("note", "--file", "labels.jsonl").code == 0
+    text = words(evalmark("audit").out)
+    assert re.search(r"people agree with each other on 75 % \(53.1 . 88.8 %\) of 20 outputs", text)
+    assert "5 contested" in text

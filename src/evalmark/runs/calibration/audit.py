@@ -169,7 +169,7 @@ def known_truth(request: AuditRequest, store: Store) -> GroundTruth:
         evidence = evidence_of_run(store, run)
         return GroundTruth(
             verdicts={labelled.key: labelled.liked for labelled in evidence.told},
-            votes={labelled.key: labelled.votes for labelled in evidence.told},
+            votes={labelled.key: labelled.votes for labelled in evidence.told} | dict(evidence.tied),
             source="people",
             evidence=evidence,
             use_all=request.all_labels,

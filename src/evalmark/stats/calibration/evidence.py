@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evalmark.core.values.case import Case, Output
@@ -38,6 +38,8 @@ class LabelEvidence:
     """The source as part of a sentence: `project demo`, `run 2026…`, `file rows.jsonl`."""
     contested: int = 0
     """Outputs with as many thumbs up as down."""
+    tied: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """The vote of each person on these outputs of a run, by trial id."""
     unlabelled: int = 0
     """Outputs without a thumb."""
     failed: int = 0
@@ -100,7 +102,8 @@ def evidence_from_results(
         if label.about.startswith(about_output(run)):
             named.add(label.about.removeprefix(about_output(run)))
     told: list[LabelledOutput] = []
-    contested = unlabelled = failed = 0
+    tied: dict[str, tuple[bool, ...]] = {}
+    unlabelled = failed = 0
     for result in results:
         trial = result.trial
         named.discard(trial.id)
@@ -110,13 +113,14 @@ def evidence_from_results(
         elif not said:
             unlabelled += 1
         elif 2 * sum(said) == len(said):
-            contested += 1
+            tied[trial.id] = said
         else:
             told.append(_labelled_output(trial.id, trial.case, result.output, said))
     return LabelEvidence(
         told=tuple(told),
         source=source or f"run {run}",
-        contested=contested,
+        contested=len(tied),
+        tied=tied,
         unlabelled=unlabelled,
         failed=failed,
         gone=len(named),
