@@ -31,6 +31,8 @@ def main(arguments: list[str] | None = None) -> None:
                 supervisor.supervise(sys.argv[1:])
         need("evalmark.core.foreign.import_guard").guard_imports()
         program = need("evalmark.cli.commands.app")
+        if arguments is None:
+            gc.freeze()  # modules stay until the end; searching them for cycles would only cost time
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted before anything started.\n")
         supervised.send_exit_code(130)

@@ -7,12 +7,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from evalmark.core.values.tool import ToolRecording
+
     Vectors = npt.NDArray[np.float32]
 
 from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.core.values.tool import ToolRecording
 
 
 class Target(Protocol):
@@ -100,7 +101,7 @@ class CallLog(Protocol):
 class ToolLog(Protocol):
     """Storage for tool results. Both methods are thread-safe."""
 
-    def find(self, key: str) -> ToolRecording | None:
+    def find(self, key: str) -> "ToolRecording | None":
         """Return the recording with this key, or None.
 
         Raises:
@@ -109,7 +110,7 @@ class ToolLog(Protocol):
         """
         ...
 
-    def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
+    def keep(self, recording: "ToolRecording", *, overwrite: bool = False) -> "ToolRecording":
         """Save the recording durably, and return the one that is valid for its key from now on.
 
         An earlier recording stays valid unless it is damaged or `overwrite` is true, so concurrent callers of a tool all

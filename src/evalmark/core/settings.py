@@ -1,13 +1,18 @@
 """The settings of a run, merged from flags, EVALMARK_* variables and [tool.evalmark]."""
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    tomllib = LazyModule("tomllib")
 
 Replay = Literal["auto", "off", "record", "strict"]
 _PATHS = ("store", "cache_dir", "lock")

@@ -1,5 +1,6 @@
 """Run a plan from the command line: progress, Ctrl-C, results, reports and the exit code."""
 
+import gc
 import os
 import re
 import signal
@@ -13,9 +14,7 @@ from evalmark.core import text as core_text
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values.run import Run, Shard
-from evalmark.inputs.datasets.case_filter import parse_filter
 from evalmark.inputs.datasets.sharding import parse_shard
-from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
 from evalmark.runs.execution.recorded_cases import recorded_cases
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     import asyncio
 
     from evalmark.core.settings import Settings
+    from evalmark.inputs.datasets import case_filter
+    from evalmark.reports.files import options as report_options
     from evalmark.reports.files import writers
     from evalmark.reports.terminal import comparison as compared_module
     from evalmark.runs.execution import execute as execution
@@ -56,6 +57,8 @@ else:
     execution = LazyModule("evalmark.runs.execution.execute")
     run_options = LazyModule("evalmark.runs.execution.options")
     store = LazyModule("evalmark.storage.store.store")
+    case_filter = LazyModule("evalmark.inputs.datasets.case_filter")
+    report_options = LazyModule("evalmark.reports.files.options")
     writers = LazyModule("evalmark.reports.files.writers")
     compared_module = LazyModule("evalmark.reports.terminal.comparison")
     compare = LazyModule("evalmark.stats.comparison.compare")
@@ -105,6 +108,7 @@ def plan_suites(
     Raises:
         ConfigError: a suite cannot be used.
     """
+    gc.freeze()  # the modules loaded so far: the search for cycles at the exit would take 50 ms
     with Progress(quiet=quiet) as progress:
         plans = [plan_suite(path, settings, changes, progress.loading, recorded_cases) for path in files]
     raise_faults([fault for plan in plans for fault in shard_faults(plan, share)])
@@ -198,7 +202,7 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
             text += compared_module.comparison_screen(compared, look) if compared is not None else ""
         try:
             for path in reports:
-                writers.save(run, path, summary, ReportOptions(comparison=compared, baseline=against))
+                writers.save(run, path, summary, report_options.ReportOptions(comparison=compared, baseline=against))
             supervised.send("reported")
         finally:  # print the verdict even if a report cannot be written
             if not show.quiet:
@@ -282,7 +286,7 @@ async def _run(
             resume=resume,
             retry_errors=show.retry_errors,
             limit=show.limit,
-            only=parse_filter(show.only) if show.only else None,
+            only=case_filter.parse_filter(show.only) if show.only else None,
             shard=show.shard and replace(show.shard, limit=show.limit, only=tuple(show.only)),
             stop=stop,
             baseline=against,

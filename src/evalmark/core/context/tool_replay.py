@@ -2,12 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evalmark.core.errors import DamagedRecordingError, EvalmarkError, RunStoppedError, ToolError
 from evalmark.core.protocols import ToolLog
 from evalmark.core.text import count
-from evalmark.core.values.tool import ToolRecording
+
+if TYPE_CHECKING:
+    from evalmark.core.values.tool import ToolRecording
 
 ToolMode = Literal["auto", "off", "record", "strict"]
 """As for model calls. `auto`: recorded calls are replayed, others are made. `record`: every call is made again and
@@ -43,7 +45,7 @@ class ToolReplay:
                 "@replayed(name=…)."
             )
 
-    def find(self, key: str) -> ToolRecording | None:
+    def find(self, key: str) -> "ToolRecording | None":
         """Return the recording to replay, or None. A damaged recording is noted and counts as missing.
 
         Raises:
@@ -65,7 +67,7 @@ class ToolReplay:
                 self._replayed += 1
         return found
 
-    def keep(self, recording: ToolRecording) -> ToolRecording:
+    def keep(self, recording: "ToolRecording") -> "ToolRecording":
         """Save a call durably, and return the recording with which all concurrent callers continue.
 
         Raises:

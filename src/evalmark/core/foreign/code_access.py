@@ -7,7 +7,6 @@ against a folder with Python files: running those means trusting them.
 import functools
 import inspect
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -15,13 +14,16 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule, need
 
 from .allowed_folders import AllowedFolders
-from .import_guard import installed_distribution, is_installed_entry_point, normalized_name, provides_module
+from .entry_points import entry_points
+from .import_guard import installed_distribution, normalized_name, provides_module
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    import tomllib
+else:
+    tomllib = LazyModule("tomllib")
 
 IMPORTED_SUITE_SCORERS = frozenset(
     ("evalmark.scorers:Assertions", "evalmark.scorers:JudgedAssertions", "evalmark.scorers:PythonAssertion")
@@ -61,16 +63,7 @@ def is_installed_scorer(name: str) -> bool:
     """Tell whether an object is an entry point of an installed package, or a scorer that `evalmark import` writes."""
     if name in IMPORTED_SUITE_SCORERS:
         return True
-    entries = need("importlib.metadata").entry_points()
-    groups = [entries.select(group=group) for group in entries.groups if group.startswith("evalmark.")]
-    return any(
-        entry_point_object(entry) == name and is_installed_entry_point(entry) for group in groups for entry in group
-    )
-
-
-def entry_point_object(entry: "EntryPoint") -> str:
-    """Return the object of an entry point, as `package.module:attribute`."""
-    return entry.value.partition("[")[0].strip()
+    return any(entry.object_name == name and entry.is_installed for entry in entry_points("evalmark."))
 
 
 def check_object_allowed(called: str, steps: list[Any], folders: AllowedFolders) -> None:

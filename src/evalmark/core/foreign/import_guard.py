@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import need
 
 if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
+    from importlib.metadata import Distribution
     from types import ModuleType
 
 _PACKAGE = __name__.partition(".")[0]
@@ -95,8 +95,11 @@ class _ImportGuard:
         """Find the module that evalmark needs; None if only one place provides the name."""
         if path is not None:  # submodules come from the same place as their package
             return None
+        places = [place for place in sys.path if self.is_users(place)]
+        if not any(PathFinder.find_spec(name, [place]) for place in places):  # as nearly always
+            return None
         offers = {place: spec for place in sys.path if (spec := PathFinder.find_spec(name, [place]))}
-        is_claimed = len({spec.origin for spec in offers.values()}) > 1 and any(map(self.is_users, offers))
+        is_claimed = len({spec.origin for spec in offers.values()}) > 1
         home = self.home_of(name) if is_claimed else None
         found = None if home is None else PathFinder.find_spec(name, home)
         if found is None or home is None:
@@ -111,9 +114,7 @@ class _ImportGuard:
 
     def is_users(self, place: str) -> bool:
         """Tell whether an entry of the import path is neither Python's nor one of installed packages."""
-        if place in self.users or not place:
-            return True
-        return place not in _python_folders() and Path(place).name not in _INSTALLED and place != _package_folder()
+        return place in self.users or not place or not _is_of_packages(place)
 
     def home_of(self, name: str) -> list[str] | None:
         """Return the import path of the module that evalmark needs; None if it needs none of this name."""
@@ -139,6 +140,12 @@ def _import_comes_from(places: Iterable[str]) -> bool:
     while frame.f_back is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
     return Path(frame.f_code.co_filename).is_relative_to(next(iter(places)) or Path.cwd())
+
+
+@lru_cache(maxsize=256)
+def _is_of_packages(place: str) -> bool:
+    """Tell whether an entry of the import path is Python's, or one of installed packages."""
+    return place in _python_folders() or Path(place).name in _INSTALLED or place == _package_folder()
 
 
 @lru_cache(maxsize=1)
@@ -198,12 +205,9 @@ def installed_distribution(name: str) -> "Distribution | None":
     return found
 
 
-def is_installed_entry_point(entry: "EntryPoint") -> bool:
-    """Tell whether an entry point belongs to an installed package, not to files in the folder of a suite."""
-    if entry.dist is None:
-        return False
-    place = str(entry.dist.locate_file(""))
-    return place not in _GUARD.users and place not in ("", ".", str(Path.cwd()))
+def is_users_folder(place: str) -> bool:
+    """Tell whether a folder of the import path is that of a suite or the working directory, where nothing is installed."""
+    return place in _GUARD.users or place in ("", ".", str(Path.cwd()))
 
 
 def _requirements_of(distribution: "Distribution", extras: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:

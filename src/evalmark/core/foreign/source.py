@@ -3,6 +3,8 @@
 import ast
 import inspect
 import io
+import linecache
+import re
 import sys
 import tokenize
 from collections.abc import Callable
@@ -25,7 +27,7 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
     """
     if getattr(thing, "__name__", "") == "<lambda>":
         return _lambda(thing)
-    source = inspect.getsource(thing)
+    source = (inspect.isclass(thing) and _class_source(thing)) or inspect.getsource(thing)
     try:
         tree = ast.parse(f"if 1:\n{source}" if source[:1].isspace() else source)
     except SyntaxError:  # a fragment, say of a notebook cell
@@ -33,6 +35,38 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
     if not docstrings and "__doc__" not in source:
         _drop_docstrings(tree, keep=_has_own_metaclass(thing))
     return ast.unparse(tree)
+
+
+def _class_source(thing: type) -> str:
+    """Return the source of a class that a module defines once, at its top level; empty for others.
+
+    `inspect.getsource` visits the whole module for each of its classes, and then tokenizes the class.
+    """
+    file = inspect.getsourcefile(thing)
+    name = thing.__qualname__
+    if file is None or hasattr(thing, "__wrapped__") or not name.isidentifier():
+        return ""
+    linecache.checkcache(file)
+    lines = linecache.getlines(file, getattr(sys.modules.get(thing.__module__), "__dict__", None))
+    source = "".join(lines)
+    if len(re.findall(rf"^[ \t]*class[ \t]+{name}\b", source, re.MULTILINE)) != 1:
+        return ""
+    first, last = _class_lines(source).get(name, (0, 0))
+    return "".join(lines[first:last])
+
+
+@lru_cache(maxsize=8)
+def _class_lines(source: str) -> dict[str, tuple[int, int]]:
+    """Return the lines of each class at the top level of a module."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return {}
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    return {
+        node.name: (min([node.lineno, *(part.lineno for part in node.decorator_list)]) - 1, node.end_lineno or 0)
+        for node in classes
+    }
 
 
 def _has_own_metaclass(thing: object) -> bool:

@@ -1,17 +1,24 @@
 """Read rows of CSV and TSV files."""
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evalmark.core.lazy import LazyModule
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.text import MAX_ROW, text_chunks
 
 from .fields import can_be_case, field_of, no_input_message
-from .promptfoo import PromptfooColumns
 from .rows import DatasetFile, DatasetRow
+
+if TYPE_CHECKING:
+    import csv
+
+    from . import promptfoo
+else:
+    csv = LazyModule("csv")
+    promptfoo = LazyModule("evalmark.inputs.datasets.promptfoo")
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DELIMITERS = (",", ";", "\t", "|")
@@ -35,7 +42,7 @@ def _rows(source: DatasetFile, delimiter: str | None) -> Iterator[DatasetRow]:
     header = _checked_header(source, next(table, None))
     translate: Callable[[dict[str, Any]], Any] = _unchanged
     if any(name.startswith("__") for name in header) and not source.any_columns:
-        translate = PromptfooColumns(header, source.notes)
+        translate = promptfoo.PromptfooColumns(header, source.notes)
     answers = {name for name in header if field_of(name, source.options) == "answer"}
     if source.answer_is_reference:  # an empty cell means that no answer is known
         answers = set()

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from importlib.resources import files
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalmark.inputs.documents.document import DataPath
@@ -36,11 +37,11 @@ UNSUPPORTED_TARGETS = ("http",)
 
 def suite_schema() -> dict[str, Any]:
     """Return the JSON Schema of suite files (draft 2020-12), which editors use too."""
-    text = files("evalmark.inputs.suites").joinpath("suite.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema: dict[str, Any] = json.loads(Path(__file__).with_name("suite.schema.json").read_text(encoding="utf-8"))
     return schema
 
 
+@lru_cache(maxsize=1)
 def text_keys() -> frozenset[str]:
     """Return the keys whose values are always texts, whatever a YAML word looks like (`name: no`)."""
     top = suite_schema()["properties"]

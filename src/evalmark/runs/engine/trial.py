@@ -5,16 +5,20 @@ import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from threading import current_thread, main_thread
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from evalmark.core.context.tool_replay import TrialTools
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Scorer, Target
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 
-from .tracebacks import user_traceback
+if TYPE_CHECKING:
+    from . import tracebacks
+else:
+    tracebacks = LazyModule("evalmark.runs.engine.tracebacks")
 
 T = TypeVar("T")
 
@@ -138,7 +142,7 @@ async def _run_scorer(scorer: Scorer, case: Case, output: Output, within: float 
 def error_details(error: BaseException) -> dict[str, Any]:
     """Return details of an error: where the user's code raised it, and the failed model call."""
     calls = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
-    return {**calls, **user_traceback(error)}
+    return {**calls, **tracebacks.user_traceback(error)}
 
 
 class TimeLimitError(Exception):

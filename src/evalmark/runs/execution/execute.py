@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import platform
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from evalmark.core.foreign.entry_points import own_version
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
 from evalmark.core.values.run import SCORES_MOVED, DatasetInfo, Run, UntilDecided
@@ -269,7 +268,7 @@ def _outcome_notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str
 
 def versions() -> dict[str, str]:
     """Return the versions of evalmark and Python."""
-    return {"evalmark": version("evalmark"), "python": platform.python_version()}
+    return {"evalmark": own_version(), "python": sys.version.split()[0]}
 
 
 def timestamp() -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.values.label import Label, about_output, content_fingerprint
 from evalmark.core.values.run import Run
 from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.threshold_lock import entry_for
@@ -14,10 +13,13 @@ from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.store.store import Store
 
 if TYPE_CHECKING:
+    from evalmark.core.values import label as labels
+    from evalmark.core.values.label import Label
     from evalmark.stats.calibration import evidence, label_drift, score_drift
     from evalmark.stats.calibration.evidence import LabelEvidence
     from evalmark.stats.calibration.threshold_calibration import Kind
 else:
+    labels = LazyModule("evalmark.core.values.label")
     evidence = LazyModule("evalmark.stats.calibration.evidence")
     label_drift = LazyModule("evalmark.stats.calibration.label_drift")
     score_drift = LazyModule("evalmark.stats.calibration.score_drift")
@@ -69,9 +71,9 @@ def evidence_of_run(store: Store, run: Run) -> "LabelEvidence":
     return replace(found, samples=tuple(store.sessions.label_samples(run.id).values()))
 
 
-def labels_for_run(store: Store, run: Run) -> list[Label]:
+def labels_for_run(store: Store, run: Run) -> "list[Label]":
     """Return every label of the outputs of a run, and of the same outputs elsewhere, in chronological order."""
-    contents = {content_fingerprint(r.trial.case.input, r.output.value) for r in run.results}
-    gone = (label for label in store.sessions.all_labels() if label.about.startswith(about_output(run.id)))
+    contents = {labels.content_fingerprint(r.trial.case.input, r.output.value) for r in run.results}
+    gone = (label for label in store.sessions.all_labels() if label.about.startswith(labels.about_output(run.id)))
     found = chain(store.sessions.labels_by_content(contents), gone)
     return sorted(dict.fromkeys(found), key=lambda label: label.created)

@@ -18,7 +18,6 @@ from evalmark.inputs.datasets.header import read_header
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.suites.reader import read_suite
 from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetSpec
-from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
 
 from .check import raise_faults, with_references
@@ -45,10 +44,12 @@ if TYPE_CHECKING:
     from evalmark.prompts.specs import detection
     from evalmark.prompts.specs import spec as spec_module
     from evalmark.prompts.specs.spec import PromptSpec
+    from evalmark.runs.targets import function
     from evalmark.scoring.builtin import grounding
 else:
     detection = LazyModule("evalmark.prompts.specs.detection")
     spec_module = LazyModule("evalmark.prompts.specs.spec")
+    function = LazyModule("evalmark.runs.targets.function")
     grounding = LazyModule("evalmark.scoring.builtin.grounding")
 
 
@@ -201,7 +202,7 @@ class _SuitePlanner:
     def _code(self, name: str) -> Target:
         if self.overrides.models:
             raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
-        return as_target(name, folders=self.folders if self.overrides.target else self.named)
+        return function.as_target(name, folders=self.folders if self.overrides.target else self.named)
 
     def embedder(self, specs: tuple[ScorerSpec, ...], load: Loader) -> Embedder | None:
         """Return the embedding model, where a metric needs one."""

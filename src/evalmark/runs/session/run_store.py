@@ -11,11 +11,11 @@ from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.tool import ToolRecording
 from evalmark.storage.results.stored_results import masked_result
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
+    from evalmark.core.values.tool import ToolRecording
 
 
 class RunStore(EmbeddingCache, Protocol):
@@ -185,17 +185,17 @@ class _Tools:
     def __init__(self) -> None:
         self._kept: dict[str, ToolRecording] = {}
 
-    def find(self, key: str) -> ToolRecording | None:
+    def find(self, key: str) -> "ToolRecording | None":
         found = self._kept.get(key)
         return None if found is None else _copied(found)
 
-    def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
+    def keep(self, recording: "ToolRecording", *, overwrite: bool = False) -> "ToolRecording":
         mine = _copied(recording)
         if overwrite:
             self._kept[recording.key] = mine
         return _copied(self._kept.setdefault(recording.key, mine))
 
 
-def _copied(recording: ToolRecording) -> ToolRecording:
+def _copied(recording: "ToolRecording") -> "ToolRecording":
     """Return the recording with a copy of its result, which the caller may change."""
     return replace(recording, result=copy_value(recording.result))

@@ -4,13 +4,12 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.code_access import entry_point_object
-from evalmark.core.foreign.import_guard import is_installed_entry_point
+from evalmark.core.foreign.entry_points import InstalledEntryPoint, entry_points
 from evalmark.core.foreign.named_objects import is_named_object, load_object
 from evalmark.core.lazy import need
 
@@ -55,12 +54,12 @@ def resolve_scorer(
 
 def scorer_names() -> tuple[str, ...]:
     """Return the names of all installed scorers, sorted."""
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+    return tuple(sorted({entry.name for entry in entry_points(GROUP)}))
 
 
 def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
     normalized = spec.replace("-", "_")
-    found = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name.replace("-", "_") == normalized}
+    found = {entry.value: entry for entry in entry_points(GROUP) if entry.name.replace("-", "_") == normalized}
     if not found:
         near = (
             difflib.get_close_matches(normalized, scorer_names(), n=1, cutoff=0.5) if normalized.isidentifier() else []
@@ -76,12 +75,12 @@ def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
     # Files next to a suite may imitate an installed package, so their entry points are treated as code that the suite names.
     return (
         _load_entry_point(entry, before)
-        if is_installed_entry_point(entry)
-        else load_object(entry_point_object(entry), folders, what=f"{before}scorer")
+        if entry.is_installed
+        else load_object(entry.object_name, folders, what=f"{before}scorer")
     )
 
 
-def _load_entry_point(entry: EntryPoint, before: str) -> Any:
+def _load_entry_point(entry: InstalledEntryPoint, before: str) -> Any:
     try:
         return entry.load()
     except Exception as broken:  # foreign code: the plug-in's module runs here
@@ -110,14 +109,28 @@ def _checked_settings(found: Any, settings: Mapping[str, Any], what: str, folder
     read = {}
     for key, value in settings.items():
         if key in allowed:
-            typed = need(
-                "evalmark.scoring.binding.setting_types"
-            )  # most scorers have no settings, and need no pydantic
-            read[key], fault = typed.read_setting(value, hints.get(key, Any), folders)
+            read[key], fault = _read_setting(value, hints.get(key, Any), folders)
             faults += [f"{what}: the setting {key!r} is {preview(value)}: {fault}."] if fault else []
     if faults:
         raise ConfigError.of(faults)
     return {**settings, **read}
+
+
+def _read_setting(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, str]:
+    """Return the value in the hinted type, and what is wrong with it; pydantic loads only for a value that is not plain."""
+    if any(_is_plain(value, part) for part in (get_args(hint) if isinstance(hint, UnionType) else (hint,))):
+        return value, ""
+    found: tuple[Any, str] = need("evalmark.scoring.binding.setting_types").read_setting(value, hint, folders)
+    return found
+
+
+def _is_plain(value: Any, hint: Any) -> bool:
+    """Tell whether a value is of exactly this type, so that pydantic would return it unchanged."""
+    if get_origin(hint) is Sequence:
+        return type(value) is list and all(_is_plain(item, get_args(hint)[0]) for item in value)
+    if value is None or type(value) is not hint:
+        return value is None and hint in (None, NoneType)
+    return hint in (bool, int, float) or (hint is str and value.isascii())
 
 
 def _unknown_setting(key: str, allowed: Sequence[str], what: str) -> str:
