@@ -68,6 +68,7 @@ RUNS = [
     pytest.param(run(3, 40, 1, "document"), id="clusters"),
     pytest.param(run(4, 36, 2, "document"), id="clusters and repeats"),
     pytest.param(run(5, 7, 1, ""), id="few cases"),
+    pytest.param(run(6, 7, 2, ""), id="few cases and repeats"),
 ]
 
 
@@ -107,6 +108,32 @@ def test_pages_and_terminal_show_the_numbers_of_the_json_report(one, tmp_path):
     for name, text in texts.items():
         missing = [figure for figure in shown if figure not in text]
         assert not missing, f"{name} does not show {missing}"
+
+
+@pytest.mark.parametrize("one", [case for case in RUNS if case.values[0].repeat > 1])
+def test_sources_of_variance_are_those_of_the_json_report(one, tmp_path):
+    texts = {
+        "terminal": plain(run_screen(one, TerminalStyle(width=200))),
+        "Markdown": plain("".join(WRITERS[".md"](one))),
+        "HTML": plain("".join(WRITERS[".html"](one))),
+        "viewer": plain(in_viewer(one, tmp_path)),
+    }
+    (group,) = in_json(one)["groups"]
+    assert [split["metric"] for split in group["variances"]] == [GRADED, PLAIN]
+    for split in group["variances"]:
+        if "reason" in split:
+            shown = details = [split["reason"]]
+        else:
+            advised = next(change for change in split["projections"] if change["change"] == split["advice"])
+            low, high = split["interval"]["low"], split["interval"]["high"]
+            shown = [f" {100 * share:.0f} %" for share in split["shares"].values()]
+            shown += [f"half-width {(high - low) / 2:.3f} now, about {advised['half_width']:.3f}"]
+            shown += [f"with {advised['outputs']} more outputs"]
+            details = [f"about {change['half_width']:.3f}" for change in split["projections"]]
+            details += [f" {component**0.5:.3f}" for component in split["components"].values() if component is not None]
+        for name, text in texts.items():
+            missing = [figure for figure in shown + (details if name != "terminal" else []) if figure not in text]
+            assert not missing, f"{name} does not show {missing}"
 
 
 def ends(interval: dict, scale: int, digits: int) -> str:

@@ -1,4 +1,7 @@
-"""How often the intervals hold the true mean, by seeded simulation: short forms of `benchmarks/intervals.py` and `clusters.py`."""
+"""How often the intervals hold the true mean, by seeded simulation: short forms of `benchmarks/intervals.py` and `clusters.py`.
+
+And of `benchmarks/variance.py`: what is estimated of known sources of variance, and what is advised.
+"""
 
 # ruff: noqa: S311  seeded draws, not secrets
 
@@ -20,7 +23,7 @@ def benchmark(name):
     return module
 
 
-intervals, clusters = benchmark("intervals"), benchmark("clusters")
+intervals, clusters, variance = benchmark("intervals"), benchmark("clusters"), benchmark("variance")
 
 
 @pytest.mark.parametrize(
@@ -83,3 +86,12 @@ def repeated_coverage(cases: int, repeats: int, rounds: int) -> float:
 @pytest.mark.parametrize(("cases", "repeats"), [(5, 5), (10, 5), (40, 3)])
 def test_pass_rates_of_repeated_cases_hold_the_rate(cases, repeats):
     assert repeated_coverage(cases, repeats, 400) > 0.92
+
+
+@pytest.mark.parametrize(
+    "name", ["cases differ", "pass rate, repeats differ", "noisy judge asked twice", "documents differ"]
+)
+def test_sources_of_variance_and_projected_intervals_are_the_true_ones(name):
+    (of,) = (one for one in variance.EVALUATIONS if one.name == name)
+    found = variance.measure(of, 16, 6)
+    assert list(variance.misses(of, found)) == []

@@ -7,7 +7,7 @@ from html import escape
 from evalmark.core.text import cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
-from evalmark.reports.text import numbers, verdicts
+from evalmark.reports.text import numbers, variance, verdicts
 from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
 from evalmark.reports.text.similarity import table_metrics
@@ -65,10 +65,21 @@ def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
     if any(metric.direction == "lower" for metric in group.metrics):
         yield "↓ lower is better\n\n"
     yield from markdown_list("", all_remarks(group))
+    for split in group.variances:
+        if not split.reason:
+            yield f"<details><summary>Where the variance of {html_text(one_line(split.metric, 60))} comes from</summary>\n\n"
+            yield _small_table(variance.SOURCE_HEADS, variance.source_rows(split, group))
+            yield _small_table(variance.CHANGE_HEADS, variance.projection_rows(split, group))
+            yield "</details>\n\n"
     rows = worst_rows(group, _WORST_ROWS)
     lines = [(metric, f"{case}: {verdict} {cut(reason, LONGEST)}") for metric, case, verdict, reason in rows]
     if lines:
         yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", lines), "</details>\n\n"))
+
+
+def _small_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [" | ".join(heads), ":--|--:|:--", *(" | ".join(map(markdown_text, row)) for row in rows)]
+    return "".join(f"| {line} |\n" for line in lines) + "\n"
 
 
 def _table(group: SummaryGroup) -> str:

@@ -7,8 +7,16 @@ from evalmark.core.values.case import Case, Output, ToolCall, Turn
 from evalmark.core.values.plain_data import finite_number, plain
 from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result, Score
+from evalmark.reports.text.variance import half_width
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
-from evalmark.stats.summary.summary import JudgeAgreement, MetricSummary, RepeatFigures, Summary, TrialCounts
+from evalmark.stats.summary.summary import (
+    JudgeAgreement,
+    MetricSummary,
+    RepeatFigures,
+    Summary,
+    TrialCounts,
+    VarianceSplit,
+)
 
 from .comparison_json import comparison_values
 from .json_values import field_values, json_line
@@ -145,6 +153,7 @@ def _summary(summary: Summary, options: ReportOptions) -> dict[str, Any]:
                 "metrics": [_metric(metric) for metric in group.metrics],
             }
             | _present({"repeats": _repeats(group.repeats), "left_out": group.left_out})
+            | _present({"variances": [_variance(split) for split in group.variances]})
             for group in summary.groups
         ],
         "agreements": [_agreement(agreement) for agreement in summary.agreements],
@@ -161,6 +170,29 @@ def _repeats(repeats: RepeatFigures | None) -> dict[str, Any] | None:
     rates = {"once": repeats.once, "any_of": repeats.any_of, "all_of": repeats.all_of}
     values = {name: field_values(rate, "value", "n", "left_out", "interval") for name, rate in rates.items()}
     return {"k": repeats.any_of.k} | values
+
+
+def _variance(split: VarianceSplit) -> dict[str, Any]:
+    changes = [field_values(one, "change", "half_width", "outputs", "verdicts") for one in split.projections]
+    known = {
+        "components": split.components,
+        "shares": split.shares,
+        "below_zero": list(split.below_zero),
+        "half_width": half_width(split.interval),
+        "projections": changes,
+        "advice": split.advice.change if split.advice else None,
+    }
+    values = field_values(split, "metric", "unit", "outputs", "verdicts", "judges", "interval")
+    return values | ({"reason": split.reason} if split.reason else _rounded(known))
+
+
+def _rounded(value: Any) -> Any:
+    """Round numbers to digits that are the same on every processor."""
+    if isinstance(value, float):
+        return float(f"{value:z.10g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value
 
 
 def _tally(tally: TrialCounts, options: ReportOptions) -> dict[str, Any]:

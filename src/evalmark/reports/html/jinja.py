@@ -18,6 +18,7 @@ from evalmark.reports.text import (
     numbers,
     titles,
     transcripts,
+    variance,
     verdicts,
 )
 
@@ -66,6 +67,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "number_text": numbers,
         "title_text": titles,
         "transcript_text": transcripts,
+        "variance_text": variance,
         "verdict_text": verdicts,
         "spent_lines": money.spent_lines,
         "sparklines": sparklines,

@@ -8,6 +8,7 @@ from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSumm
 
 from .numbers import GAP, interval_in_brackets, percent, share_interval, share_with_interval
 from .titles import quoted
+from .variance import variance_lines
 from .verdicts import value_text
 
 UNSCORED = {
@@ -49,10 +50,9 @@ def metric_remarks(metric: MetricSummary) -> Iterator[str]:
 
 
 def all_remarks(part: SummaryGroup) -> list[tuple[str, str]]:
-    """List `(topic, remark)`: pass@k of a group, then the remarks on its metrics."""
-    return repeat_lines(part) + [
-        (one_line(metric.name, 60), remark) for metric in part.metrics for remark in metric_remarks(metric)
-    ]
+    """List `(topic, remark)`: pass@k of a group, the remarks on its metrics, and where their variance comes from."""
+    remarks = [(one_line(metric.name, 60), remark) for metric in part.metrics for remark in metric_remarks(metric)]
+    return repeat_lines(part) + remarks + variance_lines(part)
 
 
 def repeat_lines(part: SummaryGroup) -> list[tuple[str, str]]:

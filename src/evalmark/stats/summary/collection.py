@@ -29,6 +29,7 @@ SKIP_REASONS = 5
 """The largest number of reasons for skipped scores that are kept for one metric."""
 WORST_SCORES = 5
 """Worst scores kept for each metric."""
+REPEAT_BITS = 20
 _LONGEST_LABEL, _LONGEST_REASON = 100, 1_000
 """Characters."""
 _RANK = {"fail": 0, "error": 1, "unscored": 2, "ungated": 3}
@@ -70,6 +71,8 @@ class MetricScores:
     raws: "array[float] | None" = None
     """None as long as every raw number equals its value."""
     clusters: "array[int]" = field(default_factory=lambda: array("Q"))
+    outputs: "array[int]" = field(default_factory=lambda: array("Q"))
+    """The position of the case, shifted by `REPEAT_BITS`, and the repeat of each value."""
     passes: "array[int]" = field(default_factory=lambda: array("b"))
     passing_clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     on_failed_outputs: int = 0
@@ -104,6 +107,7 @@ class MetricScores:
             self.raws = array("d", self.values)
         self.values.append(value)
         self.clusters.append(cluster)
+        self.outputs.append(result.trial.position << REPEAT_BITS | result.trial.repeat)
         if self.raws is not None:
             self.raws.append(raw)
         self.truths = self.truths and isinstance(score.raw, bool)

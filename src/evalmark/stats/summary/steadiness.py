@@ -1,11 +1,13 @@
 """Summarizes how consistent a judge is, and why it gave no score."""
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.score import Score
 from evalmark.stats.inference.intervals import Share
 from evalmark.stats.inference.means import share
@@ -16,6 +18,8 @@ KINDS = 20
 """The largest number of different reasons; later ones are counted as `other`."""
 OTHERS = "other"
 _LONGEST = 200
+_SLACK = 1e-6
+"""How far the mean of verdicts and the mean of their scores may be apart, for rounding."""
 
 
 @dataclass(slots=True)
@@ -38,6 +42,49 @@ class FlagShare:
 
 
 @dataclass(slots=True)
+class VerdictSpread:
+    """Adds up how far the verdicts of a judge that was asked several times about an output are from their mean."""
+
+    squares: float = 0.0
+    degrees: int = 0
+    scores: int = 0
+    verdicts: int = 0
+    shares: float = 0.0
+    """Of each score, one divided by the number of its verdicts."""
+    raw_means: float = 0.0
+    values: float = 0.0
+
+    def add(self, score: Score) -> None:
+        """Add the verdicts of a score that is their plain mean; other scores are ignored."""
+        verdicts = score.detail.get("verdicts")
+        if not isinstance(verdicts, list) or len(verdicts) < 2 or score.value is None:
+            return
+        if score.detail.get("weighting") == "logprobs":
+            return
+        numbers = [number for one in verdicts if (number := finite_number(one)) is not None]
+        if len(numbers) < len(verdicts):
+            return
+        centre = math.fsum(numbers) / len(numbers)
+        self.squares += math.fsum((number - centre) ** 2 for number in numbers)
+        self.degrees += len(numbers) - 1
+        self.scores += 1
+        self.verdicts += len(numbers)
+        self.shares += 1 / len(numbers)
+        self.raw_means += centre
+        self.values += score.value
+
+    def variance(self, low: float, high: float) -> float | None:
+        """Return the variance of one verdict as a value from 0 to 1, where verdicts are on a scale with these ends.
+
+        None if the mean of the verdicts is not that of the values.
+        """
+        if not self.degrees:
+            return None
+        difference = (self.raw_means / self.scores - low) / (high - low) - self.values / self.scores
+        return None if abs(difference) > _SLACK else self.squares / self.degrees / (high - low) ** 2
+
+
+@dataclass(slots=True)
 class SteadinessCounts:
     """Collects the details of a metric's scores that tell how they were judged."""
 
@@ -45,9 +92,11 @@ class SteadinessCounts:
     order_decided: FlagShare = field(default_factory=FlagShare)
     weighting: Counter[str] = field(default_factory=Counter)
     unscored: Counter[str] = field(default_factory=Counter)
+    verdicts: VerdictSpread = field(default_factory=VerdictSpread)
 
     def add(self, score: Score, case: int) -> None:
         detail: Mapping[str, Any] = score.detail
+        self.verdicts.add(score)
         self.flipped.add(detail.get("flipped"), case)
         if isinstance(consistent := detail.get("order_consistent"), bool):
             self.order_decided.add(not consistent, case)

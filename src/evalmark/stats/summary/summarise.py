@@ -19,6 +19,7 @@ from .collection import GroupKey, TrialGroup, collect
 from .metric_summary import metric_summaries
 from .missed_means import missed_means, misses_pass_rate
 from .summary import RepeatFigures, Summary, SummaryGroup, TrialCounts
+from .variance_split import variance_splits
 
 
 @check_arguments
@@ -67,21 +68,23 @@ def _in_order(groups: Iterable[GroupKey], run: Run, datasets: Mapping[str, int])
 
 def _group(key: GroupKey, trials: TrialGroup, run: Run, finder: ClusterFinder, level: float) -> SummaryGroup:
     dataset, target, mode, why = key
-    is_clustered = len(set(trials.clusters)) < len(trials.clusters)
+    is_clustered, unit = len(set(trials.clusters)) < len(trials.clusters), finder.unit([(dataset, mode)])
+    metrics = metric_summaries(
+        trials.metrics,
+        metrics_for(run.metrics, dataset),
+        unanswered=trials.failed_outputs,
+        unit=unit if is_clustered else "",
+        level=level,
+    )
     return SummaryGroup(
         dataset=dataset,
         target=target,
         mode=mode,
         tally=_tally({key: trials}, finder, level),
-        metrics=metric_summaries(
-            trials.metrics,
-            metrics_for(run.metrics, dataset),
-            unanswered=trials.failed_outputs,
-            unit=finder.unit([(dataset, mode)]) if is_clustered else "",
-            level=level,
-        ),
+        metrics=metrics,
         repeats=_repeats(trials, run.repeat, level),
         left_out=why,
+        variances=variance_splits(trials, metrics, unit, level),
     )
 
 

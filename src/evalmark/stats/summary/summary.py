@@ -1,5 +1,6 @@
 """The figures of a run that reports print and gates check."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -184,6 +185,63 @@ class RepeatFigures:
     """pass^k of the same cases."""
 
 
+VarianceSource = Literal["cluster", "case", "repeat", "judge", "judge_by_case", "verdict"]
+"""What makes scores differ: the cluster of a case, the case, another output for it, how strict a judge is on average, what
+the judge thinks of a case, and its single verdict on an output.
+"""
+SampleChange = Literal["clusters", "cases", "repeats", "judges", "verdicts", "better_judge"]
+"""What there could be twice as much of: clusters, cases of each cluster, repeats, judges, verdicts of a judge on each output; or a
+judge without any noise, the most that a better judge can bring.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectedInterval:
+    """The interval of the mean after one change of the sample."""
+
+    change: SampleChange
+    half_width: float
+    """Half the length of the interval, in the unit of the mean."""
+    outputs: int
+    """Outputs that the change takes in addition."""
+    verdicts: int
+    """Verdicts of judges that the change takes in addition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarianceSplit:
+    """How much of the variance of a metric's scores has which source, and what would narrow its interval."""
+
+    metric: str
+    """The metric; several judges of one metric are one, under its name without them."""
+    unit: str
+    """What a cluster is called; `case` where cases are independent."""
+    outputs: int
+    verdicts: int
+    """Of judges; 0 without a judge."""
+    judges: int
+    """The number of judges; 0 without one."""
+    interval: Interval
+    """The interval of the mean over the outputs, each the mean of its judges."""
+    components: Mapping[VarianceSource, float | None] = field(default_factory=dict)
+    """The variance of a single score from each source, in the squared unit of the mean; None where the outputs cannot tell."""
+    below_zero: tuple[VarianceSource, ...] = ()
+    """Components that were estimated below 0, and are given as 0."""
+    projections: tuple[ProjectedInterval, ...] = ()
+    """The narrowest interval first."""
+    advice: ProjectedInterval | None = None
+    """The change that costs least among those that give the narrowest interval, or nearly so."""
+    reason: str = ""
+    """Why the variance is not split; empty if it is."""
+
+    @property
+    def shares(self) -> Mapping[VarianceSource, float]:
+        """The shares of the known sources in the variance of a single score."""
+        known = {source: value for source, value in self.components.items() if value is not None}
+        total = math.fsum(known.values())
+        return {source: value / total for source, value in known.items()} if total else {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryGroup:
     """One dataset on one target, in one mode."""
@@ -197,6 +255,8 @@ class SummaryGroup:
     """None without repeats, or if no trial passed or failed."""
     left_out: LeftOut | None = None
     """Why the trials of the group do not count for the headline figure; None if they count."""
+    variances: tuple[VarianceSplit, ...] = ()
+    """Of each metric with repeats, several judges, or a judge that was asked several times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
