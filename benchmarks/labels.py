@@ -5,7 +5,11 @@ Run: python benchmarks/labels.py [--rounds 1000] [--table NAME]
 Every row draws so many runs whose truth is known, with fixed seeds. A row with a bar ends with `held` or `MISSED`: missed are
 bars that the draws contradict, at a level of 0.005. The exit code is 1 when a bar is missed.
 
-The first table audits a judge with labels on some of 1,000 outputs. `refused` is an audit without a corrected pass rate, `wrong`
+The first table draws nothing: it weighs every number of labels that a random draw may leave on a verdict that has 15 to 85 % of
+the outputs, and shows how often there is no corrected rate, or a warning about the choice. The bar, 5 %, is for 22 labels and
+more: with fewer, a verdict with 15 % of the outputs may well get no label at all.
+
+The next table audits a judge with labels on some of 1,000 outputs. `refused` is an audit without a corrected pass rate, `wrong`
 one whose interval leaves out the true rate, `suspected` one that says that labels were not drawn at random. The second learns
 thresholds from labels of 400 outputs. The next one learns thresholds from documents with several outputs each: `broken` is a
 threshold by which a bad output passes in more documents than promised, `broken for outputs` one by which more bad outputs pass
@@ -85,6 +89,8 @@ JUDGES = (
 )
 """Each verdict has at least 15 % of the outputs."""
 CHOICES = (
+    Choice("20 labels at random", None, 20, is_random=True),
+    Choice("30 labels at random", None, 30, is_random=True),
     Choice("40 labels at random", None, 40, is_random=True),
     Choice("80 labels at random", None, 80, is_random=True),
     Choice("200 labels at random", None, 200, is_random=True),
@@ -95,6 +101,11 @@ CHOICES = (
     Choice("80 failed", 0, 80),
     Choice("80 passed", 80, 0),
 )
+
+
+FEW_LABELS = (10, 15, 20, 22, 25, 30, 40)
+FEWEST = 22
+"""The fewest labels with at most 5 % false refusals."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,12 @@ def humps(source: random.Random) -> float:
     return source.gauss(0.3, 0.08) if source.random() < 0.3 else source.gauss(0.8, 0.06)
 
 
+def ends_and_low(source: random.Random) -> float:
+    """One of two perfect, one of five 0, the rest from 0 to 0.6."""
+    kind = source.random()
+    return 1.0 if kind < 0.5 else 0.0 if kind < 0.7 else 0.6 * source.random()
+
+
 KINDS = (
     Scores("normal", lambda source: source.gauss(0.5, 0.12), 0.12),
     Scores("uniform", lambda source: source.random(), math.sqrt(1 / 12)),
@@ -163,6 +180,7 @@ KINDS = (
     Scores("near the top, Beta(8, ½)", near_top, math.sqrt(4 / (8.5**2 * 9.5))),
     Scores("five steps", steps, 0.2806),
     Scores("two humps", humps, 0.2387),
+    Scores("mostly 0 or 1, others below 0.6", ends_and_low, math.sqrt(0.5 + 0.3 * 0.12 - 0.59**2)),
 )
 
 
@@ -405,6 +423,45 @@ def promising() -> Iterator[Row]:
             yield Row(str(one), "broken for outputs", lambda s, o=one: o.broken(s, documents=False), most=0.05)
             case = replace(one, by_document=False)
             yield Row(str(case), "broken for outputs", lambda s, o=case: o.broken(s, documents=False))
+
+
+def false_refusals(labels: int, outputs: int, passed: int) -> tuple[float, float, float]:
+    """Return how probable it is that labels drawn at random leave a verdict without any, are called chosen, or either.
+
+    `passed` of the outputs have the verdict pass.
+    """
+    empty = chosen = either = 0.0
+    for both in range(max(0, labels + passed - outputs), min(labels, passed) + 1):
+        chance = math.comb(passed, both) * math.comb(outputs - passed, labels - both) / math.comb(outputs, labels)
+        is_empty = both in (0, labels)
+        is_labelled = [n < both or 0 <= n - passed < labels - both for n in range(outputs)]
+        p = labelled_at_random([n < passed for n in range(outputs)], is_labelled)
+        is_chosen = p is not None and p < UNLIKELY
+        empty, chosen, either = (
+            empty + chance * is_empty,
+            chosen + chance * is_chosen,
+            either + chance * (is_empty or is_chosen),
+        )
+    return empty, chosen, either
+
+
+def refusal_table() -> int:
+    missed = 0
+    print(
+        "\nlabels drawn at random, each verdict with at least 15 % of the outputs, counted out: the most over all shares\n"
+    )
+    print("| labels | outputs | a verdict without labels | called chosen | either | bars |\n|--:|--:|--:|--:|--:|:--|")
+    for labels in FEW_LABELS:
+        for outputs in (100, 300, 1000):
+            shares = range(math.ceil(0.15 * outputs), outputs - math.ceil(0.15 * outputs) + 1, max(1, outputs // 100))
+            found = [false_refusals(labels, outputs, passed) for passed in shares]
+            most = [max(column) for column in zip(*found, strict=True)]
+            holds = most[2] <= 0.05
+            missed += labels >= FEWEST and not holds
+            word = ("held" if holds else "MISSED") if labels >= FEWEST else ""
+            cells = " | ".join(f"{100 * share:.1f} %" for share in most)
+            print(f"| {labels} | {outputs:,} | {cells} | {word} |", flush=True)
+    return missed
 
 
 def audit_table(rounds: int) -> int:

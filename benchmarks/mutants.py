@@ -31,13 +31,13 @@ from mutant_tests import ROOT, Line, Send, Session, Trial, at_import, forked
 from mutation import Found, Place
 
 GROUPS = {
-    "stats": ("stats", "comparison", "inference", "reliability", "calibration"),
-    "calls": ("calls",),
+    "stats": ("stats/agreement", "stats/calibration", "stats/comparison", "stats/inference", "stats/summary"),
+    "calls": ("models/middleware",),
 }
 """Packages of which mutants are drawn, as they are called where they are drawn."""
 TESTS = {
-    "stats": ("stats", "comparison", "inference", "reliability", "calibration", "trust", "wording", "console"),
-    "calls": ("calls", "providers", "plans", "engine"),
+    "stats": (*GROUPS["stats"], "reports/terminal", "reports/text"),
+    "calls": (*GROUPS["calls"], "models/providers", "runs/planning", "runs/engine"),
 }
 """Folders of the tests that are run for them."""
 
@@ -165,7 +165,7 @@ def run(args: argparse.Namespace) -> None:
     if args.locate:
         return
     options = [] if args.markers is None else ["-m", args.markers]
-    packages = {number: mutant["file"].split("/")[2] for number, mutant in mutants.items()}
+    packages = {number: mutant["file"].split("/")[-2] for number, mutant in mutants.items()}
     head = {"commit": git("rev-parse", "HEAD").strip(), "markers": args.markers}
     memory = Path("/dev/shm")  # noqa: S108  where Linux has it
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:

@@ -72,3 +72,11 @@ def test_few_scores_and_equal_ones_tell_nothing():
     assert distribution_shift(known, [0.5] * 9) is None
     assert distribution_shift(known, [0.5] * 10).p == 1
     assert distribution_shift(known, [0.4] * 10).p < 0.001
+
+
+def test_scores_that_fall_from_a_common_value_into_a_gap_raise_an_alarm():
+    before = score_distribution([1.0] * 60 + [0.0] * 10 + [n / 100 for n in range(30)])
+    later = [1.0] * 120 + [0.0] * 20 + [n / 200 for n in range(60)]
+    assert distribution_shift(before, later).p == 1
+    assert distribution_shift(before, [score - 0.2 * (score == 1) for score in later]).p < 1e-6
+    assert len(before.points) <= 20

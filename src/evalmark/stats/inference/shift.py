@@ -62,7 +62,7 @@ def score_distribution(values: Sequence[float], clusters: Sequence[Hashable] | N
     points = sorted(set(found))
     is_exact = len(points) <= POINTS
     if not is_exact:
-        points = sorted({found[math.ceil(len(found) * place / POINTS) - 1] for place in range(1, POINTS + 1)})
+        points = _quantile_points(found)
     counts = Counter(bisect_left(points, value) for value in found)
     return ScoreDistribution(
         points=tuple(points),
@@ -70,6 +70,16 @@ def score_distribution(values: Sequence[float], clusters: Sequence[Hashable] | N
         is_exact=is_exact,
         effective=round(_effective_number(values, clusters), 2),
     )
+
+
+def _quantile_points(ordered: Sequence[float]) -> list[float]:
+    """Return at most 20 points: quantiles, and one just below each value that many scores share.
+
+    Without the latter, scores that fall from such a value, as from 1 to 0.8, would still be counted at it.
+    """
+    quantiles = Counter(ordered[math.ceil(len(ordered) * place / POINTS) - 1] for place in range(1, POINTS + 1))
+    shared = (value for value, count in quantiles.items() if count > 1 and value > ordered[0])
+    return sorted({*quantiles, *(round(value - 10**-_DIGITS, _DIGITS) for value in shared)})
 
 
 @check_arguments
