@@ -429,3 +429,28 @@ def test_every_trial_is_asked_of_the_target_that_it_names():
 def test_a_target_that_is_not_there_is_the_error_of_its_trial():
     (result,) = run([replace(trials(1)[0], target="gone")])[1]
     assert result.output.error == "LookupError: there is no target called 'gone' in this run"
+
+
+@pytest.mark.parametrize(
+    ("count", "limits", "batches"),
+    [
+        pytest.param(10, Limits(jobs=1), [(n + 1, 1) for n in range(10)], id="each at once without an interval"),
+        pytest.param(10, Limits(jobs=1, write_interval=3.4), [(1, 1), (4.4, 3), (7.8, 3), (10, 3)], id="in intervals"),
+        pytest.param(
+            3, Limits(jobs=1, write_interval=99.0), [(1, 1), (3, 2)], id="the rest at the end, without a wait"
+        ),
+        pytest.param(
+            9, Limits(jobs=1, write_interval=99.0, window=6), [(1, 1), (5, 4), (9, 4)], id="earlier if many wait"
+        ),
+    ],
+)
+def test_results_are_written_together_once_the_interval_is_over(count, limits, batches):
+    class Times(MemorySink):
+        async def write(self, results):
+            await super().write(results)
+            written.append((asyncio.get_running_loop().time(), len(results)))
+
+    written = []
+    work = Work(trials=trials(count), targets={"": Upper(seconds=1.0)}, scorers=(SHOUTS,), sink=Times())
+    run_in_virtual_time(run_trials(work, limits))
+    assert [(round(seconds, 3), results) for seconds, results in written] == batches

@@ -19,7 +19,7 @@ from evalmark.storage.store.store import open_store
 from . import flags
 
 PARTS = (
-    *("evalmark", "aiohttp", "apsw", "genai-prices", "jinja2", "jsonschema", "numpy", "onnxruntime"),
+    *("evalmark", "aiohttp", "apsw", "genai-prices", "jinja2", "jsonschema", "msgspec", "numpy", "onnxruntime"),
     *("pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
 )
 """The required packages, in the order of `evalmark doctor`."""

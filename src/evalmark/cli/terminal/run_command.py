@@ -26,6 +26,7 @@ from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.suite import plan_suite
 from evalmark.runs.session.run_session import check_plan
 from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.live_collection import LiveCollection
 from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
@@ -187,11 +188,12 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
     with store.open_store(settings.store) as run_store:
         against = _baseline(plan, run_store, show)  # before this run starts and becomes `last`
-        run: Run = need("asyncio").run(_run(plan, settings, run_store, show, against))
+        live = LiveCollection() if _has_simple_order(plan) and show.resume is None else None
+        run: Run = need("asyncio").run(_run(plan, settings, run_store, show, against, live))
         lost = state.restore()
         compared = _compare(run, against)
         compared = None if compared is None else with_store_flag(compared, settings.store)
-        summary = summarise(run)
+        summary = summarise(run, collected=None if live is None else live.finish())
         verdict = apply_gate(summary, run.gate)
         if not show.quiet:
             look = replace(
@@ -265,14 +267,26 @@ def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
             raise ConfigError(f"{path}: is a folder; name a file in it with -o.")
 
 
+def _has_simple_order(plan: "Plan") -> bool:
+    """Return whether the trials start in the order in which the store returns their results."""
+    return plan.modes == ("single",) and not plan.until_decided and plan.rescored is None
+
+
 async def _run(
-    plan: "Plan", settings: "Settings", run_store: "Store", show: RunDisplay, against: "Run | None"
+    plan: "Plan",
+    settings: "Settings",
+    run_store: "Store",
+    show: RunDisplay,
+    against: "Run | None",
+    live: LiveCollection | None,
 ) -> "Run":
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "PlanCheck") -> None:
             _report_to_supervisor(run, settings, show)
+            if live is not None:
+                live.start(run)
             print_error(taken_up)  # after the check that the run can be resumed
             rows = planned_row_counts(plan, options, checked)
             known_rows = [count for count in rows if count is not None]
@@ -291,6 +305,8 @@ async def _run(
             stop=stop,
             baseline=against,
             on_start=begun,
+            on_trial=None if live is None else live.expect,
+            on_results=None if live is None else live.add,
             on_verdicts=progress.recorded,
         )
         with _interrupts(stop, show.again):

@@ -100,15 +100,19 @@ class Result:
     @property
     def verdict(self) -> Verdict:
         """The verdict: `error` before `fail` before `unscored` before `pass`; `ungated` if no score can pass."""
-        states = {score.status for score in self.scores}
-        passed = {score.passed for score in self.scores}
-        if self.output.error is not None or "error" in states:
+        if self.output.error is not None:
             return "error"
-        if False in passed:
-            return "fail"
-        if "unscored" in states:
-            return "unscored"
-        return "pass" if True in passed else "ungated"
+        verdict: Verdict = "ungated"
+        for score in self.scores:
+            if score.status == "error":
+                return "error"
+            if score.passed is not None and not score.passed:
+                verdict = "fail"
+            elif verdict != "fail" and score.status == "unscored":
+                verdict = "unscored"
+            elif verdict == "ungated" and score.passed:
+                verdict = "pass"
+        return verdict
 
     @property
     def calls(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from .token_estimate import ASSUMED_OUTPUT, estimate_input_tokens, output_limit
 
 T = TypeVar("T", int, float)
 
+_MOST_ADDED = 256
 MIN_BILLED_SECONDS = 1.0
 """Seconds from which an attempt without a response is assumed to be billed, since the model may have been working."""
 
@@ -46,8 +47,8 @@ class CallEstimate:
 class ModelUsage:
     """The calls of one model so far."""
 
-    spent: Spending
-    """Without cached replies."""
+    added: list[Spending]
+    """Spending without cached replies; added up only when it is needed or long, since each call adds one."""
     replayed: int = 0
     most_output: int = 0
     """Tokens of the longest reply."""
@@ -57,7 +58,15 @@ class ModelUsage:
 
     def add(self, more: Spending) -> None:
         """Add spending."""
-        self.spent = total_spending((self.spent, more), self.spent.model)
+        self.added.append(more)
+        if len(self.added) > _MOST_ADDED:
+            self.total()
+
+    def total(self) -> Spending:
+        """Return the sum of the spending."""
+        if len(self.added) > 1:
+            self.added = [total_spending(self.added, self.added[0].model)]
+        return self.added[0]
 
 
 class Meter:
@@ -81,7 +90,7 @@ class Meter:
         """Replies that contain a secret and are masked in the call log."""
         self._prices = prices or Prices()
         # Cached replies of earlier passes are not counted again.
-        self._tallies = {spent.model: ModelUsage(spent=replace(spent, replayed=0)) for spent in earlier}
+        self._tallies = {spent.model: ModelUsage(added=[replace(spent, replayed=0)]) for spent in earlier}
         self._extra_notes: dict[str, None] = {}
         self._queue: FairQueue[CallEstimate] = FairQueue(self._admit_now, self.release)
         replies = sum(spent.calls for spent in earlier)
@@ -186,7 +195,7 @@ class Meter:
 
     def spending(self) -> tuple[Spending, ...]:
         """The spending of the run by model, all its passes together."""
-        return tuple(replace(tally.spent, replayed=tally.replayed) for tally in self._tallies.values())
+        return tuple(replace(tally.total(), replayed=tally.replayed) for tally in self._tallies.values())
 
     def notes(self) -> tuple[str, ...]:
         """Notes for the report: models that changed during the run, and masked replies."""
@@ -198,7 +207,7 @@ class Meter:
 
     def _of(self, model: str) -> ModelUsage:
         if (tally := self._tallies.get(model)) is None:
-            tally = self._tallies[model] = ModelUsage(spent=Spending(model=model))
+            tally = self._tallies[model] = ModelUsage(added=[Spending(model=model)])
         return tally
 
     def _spend(self, estimate: CallEstimate, tokens: int, cost: float | None) -> None:

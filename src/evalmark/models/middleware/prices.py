@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Protocol
 
 from evalmark.core.errors import ConfigError
@@ -222,11 +223,11 @@ class PricedModel:
         reply = await self._model(request)
         usage = valid_usage(reply.usage)
         cost = reply.cost if _is_valid_cost(reply.cost) else self._prices.cost(self, usage, reply.model)
-        return replace(reply, usage=usage, cost=cost)
+        return reply if usage is reply.usage and cost is reply.cost else replace(reply, usage=usage, cost=cost)
 
 
 def valid_usage(usage: Usage) -> Usage:
-    """Return the usage without impossible counts: negative or absurd ones, and parts larger than the whole.
+    """Return the usage without impossible counts (negative or absurd ones, parts larger than the whole), or itself.
 
     >>> valid_usage(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()
     True
@@ -238,13 +239,12 @@ def valid_usage(usage: Usage) -> Usage:
         cached = cache_write = None
     if usage.output_tokens is not None and (reasoning or 0) > (written or 0):
         reasoning = None
-    return Usage(
-        input_tokens=read,
-        output_tokens=written,
-        cached_tokens=cached,
-        cache_write_tokens=cache_write,
-        reasoning_tokens=reasoning,
-    )
+    counts = (read, written, cached, cache_write, reasoning)
+    return usage if counts == _counts(usage) else Usage(**dict(zip(_COUNTS, counts, strict=True)))
+
+
+_COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+_counts = attrgetter(*_COUNTS)
 
 
 def _valid_count(tokens: int | None) -> int | None:

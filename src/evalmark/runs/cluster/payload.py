@@ -69,7 +69,7 @@ def job_spec(plan: Plan, limits: Limits) -> JobSpec:
     """Build the job spec of a plan."""
     return JobSpec(
         plan=replace(plan, sources=(), embedder=None, models=None, rescored=None),
-        limits=limits,
+        limits=replace(limits, write_interval=0.0),  # the coordinator gathers the results of all workers
         embedding_fingerprint="" if plan.embedder is None else plan.embedder.fingerprint,
         pooled=plan.embedder is not None and not type(plan.embedder).__module__.startswith(_OURS),
     )

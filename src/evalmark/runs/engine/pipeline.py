@@ -1,6 +1,7 @@
 """The pipeline from trials to durable results: targets, scorers and the writer run concurrently."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -224,20 +225,31 @@ class ResultWriter:
         self.recorded = 0
         """Results that are durable."""
         self._masked = 0
-        self._sink, self._batch = work.sink, limits.batch
+        self._sink, self._batch, self._interval = work.sink, limits.batch, limits.write_interval
+        self._many = min(limits.batch, limits.window // 2)
+        """Results that are written at once, without waiting for more."""
         self._watch, self._on_verdicts = watch, work.on_verdicts
         self._done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
         self._is_over = False
+        self._enough: asyncio.Future[None] | None = None
+        """Ends the wait for more results; None: the writer does not wait for more."""
 
     async def put(self, result: Result) -> None:
         """Queue a result; waits while the queue is full."""
         await self._done.put(result)
+        if self._done.qsize() >= self._many:
+            self._end_wait()
 
     def end(self) -> None:
         """Announce the end without waiting, since the queue may be full and the sink may have failed."""
         self._is_over = True
         if self._done.empty():
             self._done.put_nowait(None)
+        self._end_wait()
+
+    def _end_wait(self) -> None:
+        if self._enough is not None and not self._enough.done():
+            self._enough.set_result(None)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -245,12 +257,15 @@ class ResultWriter:
         return masked_results_note(self._masked)
 
     async def run(self) -> None:
-        """Write until the end; each batch has the results that arrived while the last one was written.
+        """Write until the end; each batch has the results that arrived since the last one was taken.
 
         Raises:
             StoreError: the sink could not write; what was acknowledged before is kept.
         """
+        clock, written = asyncio.get_running_loop().time, -math.inf
         while not (self._is_over and self._done.empty()) and (first := await self._done.get()) is not None:
+            await self._wait_for_more(written + self._interval)
+            written = clock()
             batch = [first]
             while len(batch) < self._batch and not self._done.empty():
                 if (result := self._done.get_nowait()) is not None:
@@ -263,6 +278,19 @@ class ResultWriter:
                 self._watch(batch)
             if self._on_verdicts is not None:
                 self._on_verdicts(Counter(result.verdict for result in batch))
+
+    async def _wait_for_more(self, until: float) -> None:
+        """Wait until a time of the event loop, until many results wait, or until the end."""
+        loop = asyncio.get_running_loop()
+        if self._is_over or self._done.qsize() >= self._many or until <= loop.time():
+            return
+        self._enough = loop.create_future()
+        alarm = loop.call_at(until, self._end_wait)
+        try:
+            await self._enough
+        finally:
+            alarm.cancel()
+            self._enough = None
 
 
 class _AsyncItems:

@@ -27,6 +27,8 @@ class Limits:
     """Trials that are scored at the same time, so that embedders and judges can work on large batches."""
     batch: int = 2_000
     """Results written at once, at the most."""
+    write_interval: float = 0.0
+    """Seconds from one write of results to the next, so that many share a transaction; less if many wait."""
     grace: float = 10.0
     """Seconds that trials under way have to finish after a stop."""
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ from evalmark.core.foreign.entry_points import own_version
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
 from evalmark.core.values.run import SCORES_MOVED, DatasetInfo, Run, UntilDecided
-from evalmark.runs.engine.work import Engine, EngineOutcome, Limits, Work
+from evalmark.core.values.score import Result, Trial
+from evalmark.runs.engine.work import Engine, EngineItem, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
@@ -35,6 +37,8 @@ else:
 
 OWN_FILES = 32
 """The number of open files reserved for evalmark itself: the store, the models, the reports."""
+WRITE_INTERVAL = 0.25
+"""Seconds between two writes of results. A kill loses the results of that time; their model calls are in the call log."""
 STOPPED = "Stopped: "
 """The beginning of the note on why a run stopped early; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
@@ -57,7 +61,11 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
     raise_faults([*_limit_faults(options.limit), *shard_faults(plan, options.shard)])
     notes: dict[str, None] = {}  # in order, each once
     jobs = _affordable_jobs(options.settings.jobs, notes)
-    limits = Limits(jobs=_parallel_trials(plan, jobs), timeout=plan.timeout or options.settings.timeout)
+    limits = Limits(
+        jobs=_parallel_trials(plan, jobs),
+        timeout=plan.timeout or options.settings.timeout,
+        write_interval=0.0 if plan.until_decided else WRITE_INTERVAL,  # each result may decide the gate
+    )
     async with open_engine(plan, options.settings, limits) as engine:
         run = _start(plan, options, await asyncio.to_thread(revision), checked)
         session.attach(run, is_resumed=options.resume is not None)
@@ -76,7 +84,8 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
             notes=notes,
             assignment=shard_assignment(plan, options.shard),
         )
-        work = session.work(prepared, source.trials(), options.store.sink(run.id), options.on_verdicts)
+        trials = source.trials() if options.on_trial is None else _announced(source.trials(), options.on_trial)
+        work = session.work(prepared, trials, options.store.sink(run.id), options.on_verdicts)
         outcome: EngineOutcome | None = None
         stopper: SequentialStop | None = None
         try:
@@ -100,6 +109,14 @@ def _with_score_notes(plan: Plan, run: Run, store: RunStore) -> Run:
         return run
     notes = score_notes(plan, replace(run, results=store.run(run.id).results))
     return replace(run, notes=run.notes + notes)
+
+
+def _announced(items: Iterable[EngineItem], on_trial: Callable[[Trial], None]) -> Iterator[EngineItem]:
+    """Yield the items, and call a function with each trial first."""
+    for item in items:
+        if isinstance(item, (Trial, Result)):
+            on_trial(item if isinstance(item, Trial) else item.trial)
+        yield item
 
 
 async def _run_engine(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run, Shard
-from evalmark.core.values.score import VerdictListener
+from evalmark.core.values.score import Trial, VerdictListener
 from evalmark.runs.engine.work import ResultCallback
 from evalmark.runs.planning.check import PlanCheck
 from evalmark.runs.session.run_store import RunStore
@@ -38,6 +38,8 @@ class RunOptions:
     """The earlier run to compare with while the run goes on, if it stops as soon as its gate is decided."""
     on_start: Callable[[Run, PlanCheck], None] | None = None
     """Called once, when all checks have passed and the run has its id."""
+    on_trial: Callable[[Trial], None] | None = None
+    """Called with each trial before it starts; not with turns of conversations and trials that are scored again."""
     on_results: ResultCallback | None = None
     """Called with results as soon as they are durable."""
     on_verdicts: VerdictListener | None = None

@@ -61,17 +61,26 @@ async def ask_for_output(model: ChatModel, request: Request) -> Output:
     """Call a model and return its reply as an output, with the time outside of the successful attempt. Raises the model's error."""
     started = time.perf_counter()
     reply = await model(request)
-    output = reply_output(reply)
     if reply.seconds is None or reply.replayed:
-        return output
-    return replace(output, waited=max(0.0, time.perf_counter() - started - reply.seconds))
+        return reply_output(reply)
+    return reply_output(reply, max(0.0, time.perf_counter() - started - reply.seconds))
 
 
-def reply_output(reply: Reply) -> Output:
-    """Convert a reply to an output; the value is the structured data, if any."""
-    value = reply.text if reply.data is None else reply.data
-    output = Output(value=value, seconds=reply.seconds, tool_calls=reply.tool_calls, metadata=_reply_metadata(reply))
-    return output if reply.status == "ok" else replace(output, error=_STATUS_ERRORS[reply.status])
+def reply_output(reply: Reply, waited: float | None = None) -> Output:
+    """Convert a reply to an output; the value is the structured data, if any.
+
+    Args:
+        reply: The reply.
+        waited: Seconds that the call waited; None: unknown.
+    """
+    return Output(
+        value=reply.text if reply.data is None else reply.data,
+        error=None if reply.status == "ok" else _STATUS_ERRORS[reply.status],
+        seconds=reply.seconds,
+        waited=waited,
+        tool_calls=reply.tool_calls,
+        metadata=_reply_metadata(reply),
+    )
 
 
 _STATUS_ERRORS = {

@@ -61,6 +61,7 @@ class Equals:
         if isinstance(value, str):
             value = value.strip() if self.strip else value
             value = value.casefold() if self.ignore_case else value
+            return canonical(value)
         return canonical(_integral(plain(value)))
 
 

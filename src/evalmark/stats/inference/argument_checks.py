@@ -108,9 +108,14 @@ def _check_many(value: Any, hint: Any, where: str) -> None:
 
 
 def _check_all(values: Iterable[Any], hint: Any, where: str) -> None:
-    if hint is float:  # the most common case, which can be long
+    if hint is float:  # numbers can be many
         for value in values:
             if type(value) is not float or not math.isfinite(value):
+                _check_number(value, hint, where)
+        return
+    if hint in (int, bool):
+        for value in values:
+            if type(value) is not int or (hint is bool and value not in (0, 1)):
                 _check_number(value, hint, where)
         return
     for value in () if _is_value(hint) else values:

@@ -4,7 +4,7 @@ import heapq
 import math
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -27,6 +27,8 @@ CHOICES = 50
 """A metric with more different texts than this has free texts, not labels."""
 SKIP_REASONS = 5
 """The largest number of reasons for skipped scores that are kept for one metric."""
+WORST_TRIALS = 20
+"""Trials to review that a summary keeps."""
 WORST_SCORES = 5
 """Worst scores kept for each metric."""
 REPEAT_BITS = 20
@@ -231,6 +233,14 @@ class TrialsToReview:
             return None
         return number - needed if score.direction == "lower" else needed - number
 
+    def replace_results(self, change: Callable[[Result], Result]) -> None:
+        """Replace each trial; their order stays the same."""
+        self.worst = [(rank, good, number, change(result)) for rank, good, number, result in self.worst]
+        self.below = {
+            name: [(shortfall, number, change(result)) for shortfall, number, result in heap]
+            for name, heap in self.below.items()
+        }
+
     def in_order(self, missed: Iterable[str], *, trials_decide: bool) -> tuple[Result, ...]:
         """Return the trials to review first.
 
@@ -298,11 +308,16 @@ class CollectedResults:
             panel.add(result.scores, cluster)
 
 
-def collect(run: Run, worst: int) -> CollectedResults:
-    """Read all results of a run once; `worst` is the number of trials to review that are kept."""
+def empty_collection(run: Run, worst: int) -> CollectedResults:
+    """Return a collection for the results of a run; `worst` is the number of trials to review that are kept."""
     bases = {metric.name: metric.base for metric in run.metrics if metric.base}
     review = TrialsToReview(worst, run.gate or Gate(), bases)
-    collected = CollectedResults(review, judge_panels(run.metrics), ClusterFinder(run))
+    return CollectedResults(review, judge_panels(run.metrics), ClusterFinder(run))
+
+
+def collect(run: Run, worst: int) -> CollectedResults:
+    """Read all results of a run once; `worst` is the number of trials to review that are kept."""
+    collected = empty_collection(run, worst)
     for result in run.results:
         collected.add(result)
     return collected

@@ -15,7 +15,7 @@ from evalmark.stats.inference.means import share
 from evalmark.stats.inference.repeats import mean_pass_at_k, mean_pass_hat_k
 
 from .clusters import ClusterFinder
-from .collection import GroupKey, TrialGroup, collect
+from .collection import WORST_TRIALS, CollectedResults, GroupKey, TrialGroup, collect
 from .metric_summary import metric_summaries
 from .missed_means import missed_means, misses_pass_rate
 from .summary import RepeatFigures, Summary, SummaryGroup, TrialCounts
@@ -23,9 +23,19 @@ from .variance_split import variance_splits
 
 
 @check_arguments
-def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
-    """Compute the summary of a run in one pass over its results; `worst` limits the trials to review."""
-    collected = collect(run, worst)
+def summarise(
+    run: Run, *, worst: int = WORST_TRIALS, level: float = LEVEL, collected: CollectedResults | None = None
+) -> Summary:
+    """Compute the summary of a run in one pass over its results.
+
+    Args:
+        run: The run.
+        worst: The largest number of trials to review.
+        level: The level of all intervals, between 0 and 1.
+        collected: The results of the run, if they are collected already; then they are not read.
+    """
+    if collected is None:
+        collected = collect(run, worst)
     groups = collected.groups
     left_out = {key: trials for key, trials in groups.items() if key[-1]}
     finder = collected.finder

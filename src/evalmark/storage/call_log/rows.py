@@ -1,6 +1,5 @@
 """Converts calls of chat models to rows of the store and back."""
 
-import json
 import zlib
 from typing import NamedTuple
 
@@ -9,13 +8,14 @@ from evalmark.core.values.plain_data import finite_number
 from evalmark.storage.database.field_specs import REPLY, REQUEST
 from evalmark.storage.database.fields import (
     dump_fields,
+    from_json,
     from_sql,
     load_fields,
     read_int,
     read_object,
     read_text,
     sql_text,
-    to_json,
+    to_row_json,
 )
 
 _LARGEST = 1 << 63
@@ -75,7 +75,7 @@ def encode_call(call: Call) -> CallRow:
         use=call.use,
         error=None if call.error is None else sql_text(call.error),
         request=_request_json(call.request),
-        reply=None if reply is None else to_json(dump_fields(reply, REPLY)),
+        reply=None if reply is None else to_row_json(dump_fields(reply, REPLY)),
     )
     return row._replace(checksum=_checksum(row))
 
@@ -87,13 +87,13 @@ def decode_call(row: CallRow) -> Call:
         ValueError: the row does not hold what `encode_call` writes.
     """
     _refuse_damaged(row)
-    reply: Reply | None = None if row.reply is None else load_fields(Reply, REPLY, json.loads(row.reply))
+    reply: Reply | None = None if row.reply is None else load_fields(Reply, REPLY, from_json(row.reply))
     return Call(
         masked=reply is not None and reply.status == "ok" and not row.ok,
         key=from_sql(row.key),
         model=from_sql(row.model),
         identity=from_sql(row.identity),
-        request=load_fields(Request, REQUEST, json.loads(row.request)),
+        request=load_fields(Request, REQUEST, from_json(row.request)),
         repeat=read_int(row.repeat),
         use=read_int(row.use),
         reply=reply,
@@ -118,7 +118,7 @@ def decode_replayed_reply(row: CallRow) -> Reply:
     """
     _refuse_damaged(row)
     # a reply from an imported file does not hold its key
-    fields = {**read_object(json.loads(read_text(row.reply))), "key": from_sql(row.key), "replayed": True}
+    fields = {**read_object(from_json(read_text(row.reply))), "key": from_sql(row.key), "replayed": True}
     reply: Reply = load_fields(Reply, REPLY, fields)
     return reply
 

@@ -38,10 +38,11 @@ def spent_by(call: Call) -> Spending:
     reply = call.reply
     if reply is None:
         return Spending(model=call.model, failed=1)
-    usage = Usage(
-        input_tokens=token_count(reply.usage.input_tokens), output_tokens=token_count(reply.usage.output_tokens)
-    )
-    return spending_of_reply(call.model, replace(reply, usage=usage, cost=finite_number(reply.cost)))
+    read, written, cost = reply.usage.input_tokens, reply.usage.output_tokens, finite_number(reply.cost)
+    if (token_count(read), token_count(written), cost) != (read, written, reply.cost):
+        usage = Usage(input_tokens=token_count(read), output_tokens=token_count(written))
+        reply = replace(reply, usage=usage, cost=cost)
+    return spending_of_reply(call.model, reply)
 
 
 def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:

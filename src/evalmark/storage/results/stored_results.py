@@ -1,6 +1,5 @@
 """Stores results as rows of the database, without secrets, and reads them back."""
 
-import json
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import closing
@@ -20,6 +19,7 @@ from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.field_specs import CASE, OUTPUT, SCORE, output_fields, read_mode
 from evalmark.storage.database.fields import (
     dump_fields,
+    from_json,
     from_sql,
     load_fields,
     may_hold_secrets,
@@ -28,7 +28,7 @@ from evalmark.storage.database.fields import (
     read_object,
     read_text,
     sql_text,
-    to_json,
+    to_row_json,
 )
 from evalmark.storage.database.open import open_read_only
 
@@ -68,24 +68,24 @@ def encode_result(result: Result) -> EncodedResult:
     content = dump_fields(case, CASE)
     del content["id"]
     row = ResultRow(
-        dataset=sql_text(trial.dataset),
-        position=trial.position,
-        repeat=trial.repeat,
-        target=sql_text(trial.target),
-        case_id=sql_text(case.id),
-        fingerprint=case.fingerprint,
-        verdict=result.verdict,
-        seconds=finite_number(result.output.seconds),
-        place=sql_text(case.place),
-        scores=to_json([dump_fields(score, SCORE) for score in result.scores]),
-        output=to_json(output_fields(result.output)),
-        content=to_json(content),
+        sql_text(trial.dataset),
+        trial.position,
+        trial.repeat,
+        sql_text(trial.target),
+        sql_text(case.id),
+        case.fingerprint,
+        result.verdict,
+        finite_number(result.output.seconds),
+        sql_text(case.place),
+        to_row_json([dump_fields(score, SCORE) for score in result.scores]),
+        to_row_json(output_fields(result.output)),
+        to_row_json(content),
         mode=trial.mode,
     )
-    values = ((sql_text(score.name), finite_number(score.value)) for score in result.scores)
+    values = [(sql_text(score.name), finite_number(score.value)) for score in result.scores]
     return EncodedResult(
         row=row._replace(checksum=_checksum(row)),
-        values=tuple((name, value) for name, value in values if value is not None),
+        values=tuple([(name, value) for name, value in values if value is not None]),
     )
 
 
@@ -95,7 +95,7 @@ def decode_result(row: ResultRow) -> Result:
     Raises:
         ValueError: the row does not hold what `encode_result` writes.
     """
-    case = _case(json.loads(row.content), from_sql(row.case_id), from_sql(row.place))
+    case = _case(from_json(row.content), from_sql(row.case_id), from_sql(row.place))
     trial = Trial(
         case=case,
         dataset=from_sql(row.dataset),
@@ -104,8 +104,8 @@ def decode_result(row: ResultRow) -> Result:
         repeat=read_int(row.repeat),
         mode=read_mode(row.mode),
     )
-    scores = tuple(load_fields(Score, SCORE, item) for item in read_list(json.loads(row.scores)))
-    output = load_fields(Output, OUTPUT, json.loads(row.output))
+    scores = tuple(load_fields(Score, SCORE, item) for item in read_list(from_json(row.scores)))
+    output = load_fields(Output, OUTPUT, from_json(row.output))
     if row.checksum != _checksum(row):
         raise ValueError("its checksum is wrong")
     return Result(trial=trial, output=output, scores=scores)

@@ -1,0 +1,109 @@
+"""Collects the results of a run while it goes on, so that its summary need not read them back from the store."""
+
+import heapq
+import math
+from collections.abc import Iterable, Sequence
+from types import NoneType
+from typing import Any
+
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Trial
+from evalmark.storage.results.stored_results import decode_result, encode_result
+
+from .collection import WORST_TRIALS, CollectedResults, empty_collection
+
+ResultOrder = tuple[int, int, int, str]
+"""Where the store returns a result: dataset, position, repeat, target."""
+
+_SCALARS = frozenset((NoneType, bool))
+_MAX_INT = 1 << 63
+_MAX_DEPTH = 20
+
+
+class LiveCollection:
+    """Collects results in the order in which the store returns them, whatever the order of their arrival.
+
+    A result waits until all results before it have arrived. So the numbers and their rounding are those of
+    `collect`. Only new runs of single cases can be collected: the trials of each dataset have to start in the order of
+    their positions.
+    """
+
+    def __init__(self) -> None:
+        self._collected: CollectedResults | None = None
+        self._datasets: dict[str, int] = {}
+        self._expected: list[ResultOrder] = []
+        """A heap of the trials that started and are not collected."""
+        self._arrived: dict[ResultOrder, Result] = {}
+        self._latest = (0, 0)
+        """Dataset and position of the latest trial that started; others of its case may follow."""
+
+    def start(self, run: Run, worst: int = WORST_TRIALS) -> None:
+        """Begin with the header of the run; `worst` is the number of trials to review that are kept."""
+        self._collected = empty_collection(run, worst)
+        self._datasets = {info.name: number for number, info in enumerate(run.datasets)}
+
+    def expect(self, trial: Trial) -> None:
+        """Note that a trial starts; called for all trials in their order, after `start`."""
+        order = self._order(trial)
+        self._latest = order[:2]
+        heapq.heappush(self._expected, order)
+
+    def add(self, results: Sequence[Result]) -> None:
+        """Add stored results of trials that started, in any order."""
+        for result in results:
+            self._arrived[self._order(result.trial)] = result
+        while self._expected and self._expected[0] in self._arrived and self._expected[0][:2] < self._latest:
+            self._collect(self._arrived.pop(heapq.heappop(self._expected)))
+
+    def finish(self) -> CollectedResults | None:
+        """Return what was collected, without trials that were stopped; None if `start` was not called."""
+        for order in sorted(self._arrived):
+            self._collect(self._arrived[order])
+        self._arrived.clear()
+        if self._collected is not None:
+            self._collected.review.replace_results(_stored)
+        return self._collected
+
+    def _collect(self, result: Result) -> None:
+        if self._collected is not None:
+            self._collected.add(as_stored(result))
+
+    def _order(self, trial: Trial) -> ResultOrder:
+        return self._datasets[trial.dataset], trial.position, trial.repeat, trial.target
+
+
+def as_stored(result: Result) -> Result:
+    """Return the result with the numbers and texts that the store returns; most results have them already."""
+    case, output = result.trial.case, result.output
+    is_plain = (
+        _are_plain((case.input, case.expected, output.error, output.seconds, output.waited))
+        and _is_plain(case.metadata)
+        and all(
+            _are_plain((score.raw, score.value, score.passed, score.reason)) and _is_plain(score.detail)
+            for score in result.scores
+        )
+    )
+    return result if is_plain else _stored(result)
+
+
+def _stored(result: Result) -> Result:
+    return decode_result(encode_result(result).row)
+
+
+def _are_plain(values: Iterable[Any], depth: int = 0) -> bool:
+    return all(_is_plain(value, depth) for value in values)
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Return whether the store returns exactly this value."""
+    kind = type(value)
+    if kind is str:
+        text: str = value
+        return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+    if kind is float:
+        return math.isfinite(value)
+    if kind is int:
+        return abs(int(value)) < _MAX_INT
+    if depth < _MAX_DEPTH and kind is dict:
+        return _are_plain(value, depth + 1) and _are_plain(value.values(), depth + 1)
+    return kind in _SCALARS or (kind is list and depth < _MAX_DEPTH and _are_plain(value, depth + 1))
