@@ -81,6 +81,7 @@ KNOWN = (
     Script("intervals.py", "statistics", _short("--rounds 4 --sizes 5 20")),
     Script("clusters.py", "statistics", _short("--rounds 4 --compared 4")),
     Script("variance.py", "statistics", _short("--rounds 4 --widths 2")),
+    Script("trend.py", "statistics", _short("--series 4 --runs 20")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
     Script("structure.py", "structure", ()),

@@ -142,10 +142,17 @@ FILES = {
     "slow.py": "def answer(text):\n    return text\n",
     "classify.prompty": script.PROMPT,
     "labelled.jsonl": "\n".join(map(labelled, range(1, 101))),
+    "bot.py": "from pathlib import Path\n\n\ndef answer(question):\n"
+    "    return 'no' if question in Path('failing.txt').read_text().split() else 'yes'\n",
+    "daily.jsonl": "\n".join(json.dumps({"input": f"q{number}", "expected": "yes"}) for number in range(20)),
+    "daily.yaml": "name: support bot\ndatasets: daily.jsonl\ntarget: bot:answer\nmetrics: [equals]\n",
     "orders.yaml": "name: orders\ndatasets: [labelled.jsonl]\nmetrics: [equals, {edit_similarity: {threshold: 0.5}}]\n",
 }
+FAILING = ("q1 q2", "q1 q2", "q1 q3", "q1", "q1 q2", "q2", "q1 q2", "q3", "q1 q2", "q1", "q1 q2")
+"""What the target of daily.yaml got wrong in each run but the last."""
 CHANGING = (
     (re.compile(r"\d{8}-\d{6}-\w{4}"), "ID"),
+    (re.compile(r"\d{4}-\d\d-\d\d(?![ T]\d)"), "DAY"),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?"), "DATE"),
     (re.compile(r"[\d.,]+ m?s (median|p95)"), r"TIME \1"),
     (re.compile(r"\d+ results are stored"), "N results are stored"),  # as many as were judged when the budget ended
@@ -244,6 +251,9 @@ def test_what_the_page_shows_is_what_is_printed(evalmark, world, models, monkeyp
         evalmark("run", "examples/checks/suite.yaml", "--store", "twice.db", "-q")
     for target in ([], ["--target", "slow:answer"]):
         evalmark("run", "examples/checks/suite.yaml", *target, "--store", "changed.db", "-q")
+    for failing in (*FAILING, "q1 q2 q5 q6 q7 q8 q9 q10"):
+        (world / "failing.txt").write_text(failing)
+        evalmark("run", "daily.yaml", "--store", "daily.db", "-q")
     record_by_hand(world / ".evalmark" / "evalmark.db")
     answer_by_hand(world / "support.db")
     compared = 0

@@ -43,6 +43,7 @@ VERBS = {
     "report": ("report", "Write reports of stored runs."),
     "merge": ("merge", "Merge the shards of a suite into one run."),
     "compare": ("compare", "Compare two runs: better, worse, or the same."),
+    "trend": ("trend", "Show a metric over the runs of a suite, with control limits."),
     "label": ("label", "Draw outputs to label at random."),
     "note": ("note", "Label an output with a thumb, a score or a comment."),
     "calibrate": ("calibrate", "Learn metric thresholds from labels."),

@@ -10,6 +10,11 @@ from .spending import Spending
 RunStatus = Literal["running", "complete", "interrupted", "stopped"]
 SCORES_MOVED = "have moved since its threshold was learned"
 """In notes of runs whose scores come from another distribution than those of a calibration."""
+OUTSIDE_LIMITS = {
+    "worse": "is outside of its control limits, for the worse",
+    "better": "is outside of its control limits, for the better",
+}
+"""In notes of runs with a metric that has changed, for each direction of the change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +167,11 @@ class Run:
     """Remarks for readers, one sentence each (truncated texts, skipped rows, a dataset edited during the run)."""
     results: Collection[Result] = field(default=(), repr=False)
     """Ordered by dataset, position and repeat. May be read from disk lazily: iterate, do not index."""
+
+    @property
+    def change(self) -> str:
+        """Return `worse` or `better` if a metric is outside of its control limits, `worse, better` if some are each; else empty."""
+        return ", ".join(word for word, text in OUTSIDE_LIMITS.items() if any(text in note for note in self.notes))
 
     def in_order(self, targets: Iterable[str]) -> list[str]:
         """Sort names of targets by the order in which the user gave them; unknown ones come last.

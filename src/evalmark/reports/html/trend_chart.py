@@ -19,6 +19,8 @@ from evalmark.reports.text.numbers import (
     percent,
     share_interval,
 )
+from evalmark.reports.text.trend import limits_text, metric_name, outside_lines
+from evalmark.stats.comparison.metric_series import MetricSeries, SeriesRun, series_value
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summary import Summary
@@ -288,3 +290,66 @@ def pass_rate_lines(trend_runs: Sequence[TrendRun]) -> list[TrendLine]:
 def points_of(trend_run: TrendRun, lines: Sequence[TrendLine]) -> list[TrendPoint | None]:
     """Return a run's point on each line."""
     return [next((point for point in line.points if point.place == trend_run.place), None) for line in lines]
+
+
+def draw_limits(series: MetricSeries) -> Markup:
+    """Draw a metric over runs with its control limits, from left to right, the oldest first."""
+    runs = series.runs
+    unit: Unit = "share" if series.is_share else ""
+    across = Axis(low=-0.5, high=max(0.5, len(runs) - 0.5), ticks=(0.0, 1.0), start=_LEFT, end=WIDE - _RIGHT)
+    numbers = [
+        number for one in runs for number in (one.point.value, one.point.low, one.point.high) if number is not None
+    ]
+    up = axis(min(numbers), max(numbers), (HIGH - _BOTTOM, _TOP), unit=unit)
+    name = metric_name(series)
+    parts = [*y_axis(up, _LEFT, across.end, name), *_days([one_line(one.run.created[:10]) for one in runs], across)]
+    for number, one in enumerate(runs):
+        if one.starts and number:
+            parts.append(path("grid", (across.at(number - 0.5), up.start), (across.at(number - 0.5), up.end)))
+    for side in (_ends_of(runs, "low"), _ends_of(runs, "high")):
+        parts += [path("cut", *((across.at(x), up.at(y)) for x, y in steps)) for steps in side]
+    parts += [path("line line-0", *points) for points in _segments(runs, across, up) if len(points) > 1]
+    for number, one in enumerate(runs):
+        parts += _limit_mark(series, one, across.at(number), up.at(one.point.value))
+    sentences_of = [f"{change}: {line}" for change, line in outside_lines([series])] or [
+        "No run is outside of its control limits"
+    ]
+    title = f"{name[:1].upper()}{name[1:]} over {count(len(runs), 'run')} with control limits"
+    return svg((WIDE, HIGH), title, sentences(*sentences_of), parts, "wide")
+
+
+def _ends_of(runs: Sequence[SeriesRun], end: Literal["low", "high"]) -> list[list[tuple[float, float]]]:
+    """Return the limits at one end as steps, one list for each stretch of runs that have a limit."""
+    found: list[list[tuple[float, float]]] = []
+    is_open = False
+    for number, one in enumerate(runs):
+        limit: float | None = getattr(one.point, end)
+        if limit is None or one.starts:
+            is_open = False
+        if limit is not None:
+            if not is_open:
+                found.append([])
+            found[-1] += [(number - 0.5, limit), (number + 0.5, limit)]
+            is_open = True
+    return found
+
+
+def _segments(runs: Sequence[SeriesRun], across: Axis, up: Axis) -> list[list[tuple[float, float]]]:
+    """Return the points of each series of runs."""
+    found: list[list[tuple[float, float]]] = []
+    for number, one in enumerate(runs):
+        if one.starts or not found:
+            found.append([])
+        found[-1].append((across.at(number), up.at(one.point.value)))
+    return found
+
+
+def _limit_mark(series: MetricSeries, one: SeriesRun, x: float, y: float) -> Iterator[Markup]:
+    change = series.change(one.point)
+    tooltip = f"{one.run.id}: {series_value(series, one.point.value)}, control limits {limits_text(series, one)}"
+    yield shape("circle", "stop line-0", f"{tooltip}, {change}" if change else tooltip, cx=x, cy=y, r=4.0)
+    if change:
+        yield shape("circle", "ring", "", cx=x, cy=y, r=9.0)
+        half = text_width(change) / 2
+        is_under = one.point.outside == "below" and y < HIGH - _BOTTOM - 28
+        yield text_element(min(WIDE - half, max(half, x)), y + (24 if is_under else -14), change, anchor="middle")

@@ -12,15 +12,19 @@ from evalmark.reports.text.titles import run_origin
 
 from .console import DEFAULT, TerminalStyle, content_width, data_table, render
 
+_STYLES = {"worse": "red", "better": "green"}
 _FLEXIBLE = ("name", "target")
 """Columns that may be shortened."""
 
 
 def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
     """List runs, one per line; narrow terminals show fewer columns."""
-    rows = [_line_of(run, style) for run in runs]
+    listed = list(runs)
+    rows = [_line_of(run, style) for run in listed]
     if not rows:
         return render([Text("No runs yet.")], style)
+    if any(run.change for run in listed):
+        rows = [row | {"limits": run.change} for row, run in zip(rows, listed, strict=True)]
     widest = {
         heading: max(cell_len(text) for text in (heading, *(row[heading] for row in rows))) for heading in rows[0]
     }
@@ -32,7 +36,7 @@ def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
         justify: Literal["left", "right"] = "right" if heading == "results" else "left"
         table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
     for row in rows:
-        table.add_row(*map(Text, row.values()))
+        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row.values()))
     return render([table], style)
 
 

@@ -1,11 +1,12 @@
 """The page of trends: a metric over the runs of one or several suites."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.html.trend_chart import (
@@ -13,12 +14,16 @@ from evalmark.reports.html.trend_chart import (
     DASHES,
     RunMetrics,
     TrendRun,
+    draw_limits,
     draw_trend,
     pass_rate_lines,
     points_of,
     trend_lines,
 )
+from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, start_lines
+from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest, run_values, runs_of_series
 
+from .background import Task
 from .listed_metrics import ListedMetrics
 from .page_context import PageContext
 from .store_view import RunLine, StoreView
@@ -56,7 +61,14 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     if suite == EVERY:
         trends = pass_rate_lines(trend_runs)
     days = [one_line(line.run.created[:10]) for line in lines]
+    limits = [] if suite == EVERY or not lines else _limits(view, recent, lines)
+    drawn = [one for one in limits or () if (one.metric or BY_RATE) == name]
     return {
+        "limits": [(one.target, draw_limits(one)) for one in drawn],
+        "outside": list(outside_lines(limits or ())),
+        "starts": list(start_lines(drawn)),
+        "false_alarms": false_alarm_sentence(limits or ()),
+        "limits_wait": limits is None,
         "suites": suites,
         "every": EVERY,
         "suite": suite,
@@ -71,6 +83,19 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "left_out": len(runs) - len(lines),
         "waiting": sum(known is None for known in metrics.values()),
     }
+
+
+def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) -> list[MetricSeries] | None:
+    """Return each metric of a suite with its control limits; None while they are computed."""
+    runs = runs_of_series(lines[-1].run, recent)
+    trials = sum(line.trials for line in lines) * max(1, len(runs) // len(lines))
+    names, state = tuple(run.id for run in runs), [run.finished for run in runs]
+    task = Task(kind="limits", names=names, state=state, trials=trials)
+    try:
+        series = view.figures.found(task, lambda patiently: metric_series([run_values(patiently(run)) for run in runs]))
+    except EvalmarkError:  # a result is damaged, or a run was deleted: its own page shows the error
+        return []
+    return None if series is None else [newest(one, MOST) for one in series]
 
 
 def suite_of(run: Run) -> str:

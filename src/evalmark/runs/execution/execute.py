@@ -8,10 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from evalmark.core.errors import StoreError
 from evalmark.core.foreign.entry_points import own_version
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
-from evalmark.core.values.run import SCORES_MOVED, DatasetInfo, Run, UntilDecided
+from evalmark.core.values.run import OUTSIDE_LIMITS, SCORES_MOVED, DatasetInfo, Run, UntilDecided
 from evalmark.core.values.score import Result, Trial
 from evalmark.runs.engine.work import Engine, EngineItem, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
@@ -21,6 +22,7 @@ from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.merging.missing import MISSING_PREFIX
 from evalmark.storage.results.run_ids import new_run_id
+from evalmark.storage.store.store import Store
 
 from .engines import open_engine
 from .options import RunOptions
@@ -32,7 +34,9 @@ from .trial_source import TrialSource
 if TYPE_CHECKING:
     from evalmark.runs.execution import sequential_stop
     from evalmark.runs.execution.sequential_stop import SequentialStop
+    from evalmark.stats.comparison import metric_series
 else:
+    metric_series = LazyModule("evalmark.stats.comparison.metric_series")
     sequential_stop = LazyModule("evalmark.runs.execution.sequential_stop")
 
 OWN_FILES = 32
@@ -43,6 +47,10 @@ STOPPED = "Stopped: "
 """The beginning of the note on why a run stopped early; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
 UNMATCHED = "No case matches the conditions."
+UNCHECKED_LIMITS = "Control limits were not checked: "
+"""The beginning of the note on a run that was not compared with the limits of its series."""
+MOST_READ = 50_000
+"""The largest number of earlier results that are read at the end of a run to check its control limits, which takes about 3 s."""
 FILES_EACH = 2
 """The number of open files assumed for each trial: a connection, and one more."""
 
@@ -97,7 +105,8 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
             if stopper is not None:
                 run = replace(run, notes=run.notes + stopper.notes(run.spending))
             try:
-                options.store.finish(_with_score_notes(plan, _ended(run, outcome, source, stopper), options.store))
+                ended = _with_score_notes(plan, _ended(run, outcome, source, stopper), options.store)
+                options.store.finish(_with_limit_notes(ended, options.store))
             finally:  # last, since the SDK of a provider may break on it
                 await session.close()
     return options.store.run(run.id)
@@ -117,6 +126,25 @@ def _announced(items: Iterable[EngineItem], on_trial: Callable[[Trial], None]) -
         if isinstance(item, (Trial, Result)):
             on_trial(item if isinstance(item, Trial) else item.trial)
         yield item
+
+
+def _with_limit_notes(run: Run, store: RunStore) -> Run:
+    """Add a note for each metric that is outside of the control limits of its series."""
+    if run.status != "complete" or not isinstance(store, Store):
+        return run
+    earlier = metric_series.runs_of_series(run, (one for one in store.runs() if one.id != run.id))
+    if not earlier or not metric_series.runs_of_series(run, [run]):
+        return run
+    results = sum((info.rows or 0) * one.repeat for one in earlier for info in one.datasets)
+    if results > MOST_READ:
+        note = f"{UNCHECKED_LIMITS}{count(results, 'earlier result')} would be read; evalmark trend {run.id} shows the limits."
+        return replace(run, notes=(*run.notes, note))
+    try:
+        current = replace(run, results=store.run(run.id).results)
+        series = metric_series.metric_series([metric_series.run_values(one) for one in (*earlier, current)])
+    except StoreError as error:  # an earlier result is damaged, or its run was deleted
+        return replace(run, notes=(*run.notes, f"{UNCHECKED_LIMITS}{error}"))
+    return replace(run, notes=(*run.notes, *metric_series.outside_notes(run, series)))
 
 
 async def _run_engine(
@@ -204,8 +232,11 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         order = _order(plan, earlier.until_decided)
         # Recorded outputs are kept; gate, thresholds and repeats are those of the suite as it is now.
         taken = options.store.resume(earlier.id, retry_errors=options.retry_errors)
-        dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
-        notes = tuple(note for note in taken.notes if not note.startswith(dropped) and SCORES_MOVED not in note)
+        dropped = (STOPPED, UNMATCHED, UNCHECKED_LIMITS, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
+        outdated = (SCORES_MOVED, *OUTSIDE_LIMITS.values())
+        notes = tuple(
+            note for note in taken.notes if not note.startswith(dropped) and not any(text in note for text in outdated)
+        )
         resumed = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
         return replace(resumed, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(earlier, plan))
     run = Run(

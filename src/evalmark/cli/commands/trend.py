@@ -1,0 +1,136 @@
+"""`evalmark trend`: a metric over the runs of a suite, with control limits."""
+
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.output import print_document, print_text, terminal_style
+from evalmark.core.errors import ConfigError, NotFoundError
+from evalmark.core.lazy import LazyModule
+
+from . import flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalmark.core.values.run import Run
+    from evalmark.inputs.documents import atomic_write
+    from evalmark.reports.files import trend_documents
+    from evalmark.reports.terminal import trend as trend_chart
+    from evalmark.stats.comparison import metric_series
+    from evalmark.stats.comparison.metric_series import MetricSeries
+    from evalmark.storage.store import store as stored
+    from evalmark.storage.store.store import Store
+else:
+    atomic_write = LazyModule("evalmark.inputs.documents.atomic_write")
+    metric_series = LazyModule("evalmark.stats.comparison.metric_series")
+    stored = LazyModule("evalmark.storage.store.store")
+    trend_chart = LazyModule("evalmark.reports.terminal.trend")
+    trend_documents = LazyModule("evalmark.reports.files.trend_documents")
+
+FORMATS = ("json", "md")
+
+Which = Annotated[
+    str,
+    typer.Argument(
+        metavar="[SUITE|RUN]", help="A suite file, the name of a suite, or one of its runs, such as `last`."
+    ),
+]
+Metric = Annotated[
+    str | None, typer.Option("--metric", metavar="NAME", help="The metric to show, or `all` [the pass rate].")
+]
+Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="Only this target [all].")]
+Last = Annotated[int, typer.Option("-n", "--last", min=1, max=flags.MAX_COUNT, help="Number of runs to show.")]
+Output = Annotated[
+    list[Path] | None, typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json or .md. Repeatable.")
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="json|md", help="Write this format to the standard output instead of a chart."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Add the verb to the program."""
+    app.command()(trend)
+
+
+def trend(  # noqa: PLR0913  each is a flag of the command line
+    which: Which = "last",
+    metric: Metric = None,
+    target: Target = None,
+    last: Last = 50,
+    output: Output = None,
+    to: To = None,
+    store: flags.Store = None,
+) -> None:
+    """Show the pass rate or a metric over the runs of a suite, with control limits.
+
+    A run outside of the limits has changed. The limits account for a look at every run.
+    """
+    _check_formats(to, output or [])
+    with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
+        runs = metric_series.runs_of_series(_newest(run_store, which), run_store.runs())
+        if not runs:
+            raise ConfigError(f"No complete run of {which!r} asked every case, so there is nothing to show.")
+        found = metric_series.metric_series([metric_series.run_values(run) for run in runs])
+    series = [metric_series.newest(one, last) for one in found]
+    chosen = _chosen(series, metric, target)
+    for path in output or ():
+        atomic_write.write_atomically(path, "".join(_document(path.suffix[1:], series, chosen)), "the trend")
+    if to is not None:
+        print_document(_document(to, series, chosen))
+    elif not output:
+        print_text(trend_chart.trend_screen(series, chosen, terminal_style()))
+
+
+def _check_formats(to: str | None, output: "Sequence[Path]") -> None:
+    if to is not None and to not in FORMATS:
+        raise ConfigError(f"--to takes {' or '.join(FORMATS)}, not {to!r}.")
+    for path in output:
+        if path.suffix[1:] not in FORMATS:
+            raise ConfigError(f"{path}: a trend is written as .json or .md; name a file with one of these extensions.")
+
+
+def _newest(run_store: "Store", which: str) -> "Run":
+    """Return the newest run of a suite that is given by its file or name, or the run with an id."""
+    named = (one for one in run_store.runs() if which in (one.name, one.suite) or _is_file(one, which))
+    if (found := next(named, None)) is not None:
+        return found
+    try:
+        return run_store.run(which)
+    except NotFoundError as error:
+        raise ConfigError(
+            f"{error} Neither has any run this name or suite file; evalmark list shows all runs."
+        ) from None
+
+
+def _is_file(run: "Run", which: str) -> bool:
+    return bool(run.suite) and PurePath(run.suite).name == PurePath(which).name
+
+
+def _chosen(series: "Sequence[MetricSeries]", metric: str | None, target: str | None) -> "list[MetricSeries]":
+    """Return the series to show.
+
+    Raises:
+        ConfigError: there is no such metric or target.
+    """
+    targets = list(dict.fromkeys(one.target for one in series))
+    if target is not None and target not in targets:
+        raise ConfigError(f"no run has the target {target!r}; there are {', '.join(map(repr, targets))}.")
+    of_target = [one for one in series if target is None or one.target == target]
+    names = list(dict.fromkeys(one.metric for one in of_target))
+    if metric == "all":
+        return of_target
+    wanted = ("" if "" in names else names[0]) if metric in (None, "pass rate") else metric
+    if wanted not in names:
+        known = ", ".join(repr(name or "pass rate") for name in names)
+        raise ConfigError(f"no run has the metric {metric!r}, or it equals the pass rate; there are {known}.")
+    return [one for one in of_target if one.metric == wanted]
+
+
+def _document(kind: str, series: "Sequence[MetricSeries]", chosen: "Sequence[MetricSeries]") -> "list[str]":
+    if kind == "json":
+        return list(trend_documents.trend_as_json(chosen))
+    return list(trend_documents.trend_in_markdown(series, chosen))

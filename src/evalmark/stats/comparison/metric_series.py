@@ -1,0 +1,262 @@
+"""A metric over the runs of a suite, with control limits."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from evalmark.core.embedding_modes import model_and_mode
+from evalmark.core.text import count, one_line, percent
+from evalmark.core.values.run import OUTSIDE_LIMITS, Run
+from evalmark.core.values.score import Direction
+from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.control_chart import FALSE_ALARMS, ChartPoint, ControlChart, Unit
+from evalmark.stats.summary.clusters import ClusterFinder
+
+from .baseline_choice import is_complete_run, is_same_suite
+from .change import Key
+from .metric_values import VERDICT, TargetValues, target_values
+from .scoring_rules import decide_rule
+
+FIRST = "the first run"
+"""Why the first series starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricColumn:
+    """The values of one metric on one target of a run."""
+
+    units: Mapping[Unit, tuple[float, int]]
+    """For each cluster of cases the sum of its values, and how many these are."""
+    direction: Direction
+    bounded: bool
+    """Whether values lie from 0 to 1; otherwise they are in the scorer's own unit."""
+    is_share: bool
+    """Whether all values are 0 or 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunValues:
+    """What a control chart needs of a run."""
+
+    run: Run
+    """The header; its results are not read again."""
+    columns: Mapping[tuple[str, str], MetricColumn]
+    """By target and metric; the empty metric is pass or fail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRun:
+    """A run of a series."""
+
+    run: Run
+    n: int
+    """Values that the mean is over."""
+    point: ChartPoint
+    starts: str = ""
+    """Why a new series starts with this run; empty if it does not."""
+    since: str
+    """When the first run of its series was created, ISO 8601."""
+    earlier: int
+    """Runs of the series before this one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSeries:
+    """One metric on one target over runs, the oldest first."""
+
+    target: str
+    metric: str
+    """Empty: the pass rate."""
+    direction: Direction
+    unit: str
+    """The unit of values that are not from 0 to 1; empty for others."""
+    is_share: bool
+    """Whether means are shares, to be shown in percent."""
+    runs: tuple[SeriesRun, ...]
+
+    def change(self, point: ChartPoint) -> str:
+        """Return `better` or `worse` for a run outside of its limits; empty for one within."""
+        if point.outside is None:
+            return ""
+        return "better" if (point.outside == "above") == (self.direction == "higher") else "worse"
+
+
+@check_arguments
+def runs_of_series(run: Run, runs: Iterable[Run]) -> list[Run]:
+    """Return the runs with the suite and name of a run that asked every case, the oldest first.
+
+    `runs` are those of a store, the newest first. Results are not read. A run without a name or a suite has no series.
+    """
+    if not (run.name or run.suite):
+        return []
+    return [one for one in runs if is_same_suite(one, run) and is_complete_run(one)][::-1]
+
+
+@check_arguments
+def run_values(run: Run) -> RunValues:
+    """Read the results of a run once, and return what control charts need."""
+    finder = ClusterFinder(run)
+    columns: dict[tuple[str, str], MetricColumn] = {}
+    for target, values in target_values(run, finder).items():
+        for metric in values.metrics:
+            if (column := _column(values, metric)) is not None:
+                columns[target, metric] = column
+    return RunValues(run=replace(run, results=()), columns=columns)
+
+
+def _column(values: TargetValues, metric: str) -> MetricColumn | None:
+    column = values.metrics[metric]
+    numbers = column.raws if column.valueless else column.values
+    if not numbers:
+        return None
+    clusters: defaultdict[int, list[Key]] = defaultdict(list)
+    for key in numbers:
+        clusters[values.clusters[key]].append(key)
+    # A cluster of which other cases were judged, or one more often, is another unit: its values cannot be exchanged.
+    units: dict[Unit, tuple[float, int]] = {}
+    for keys in clusters.values():
+        unit = tuple((key, values.cases[key], len(numbers[key])) for key in sorted(keys))
+        scores = [score for key in keys for score in numbers[key]]
+        units[unit] = (math.fsum(scores), len(scores))
+    return MetricColumn(
+        units=units,
+        direction=column.direction,
+        bounded=not column.valueless,
+        is_share=not column.valueless and all(score in (0, 1) for scores in numbers.values() for score in scores),
+    )
+
+
+@check_arguments
+def metric_series(runs: Sequence[RunValues], false_alarms: float = FALSE_ALARMS) -> tuple[MetricSeries, ...]:
+    """Return every metric on every target over runs, with control limits.
+
+    The permitted false alarms are split evenly over the metrics and targets of a run. A metric that equals the pass rate
+    in every run is left out.
+
+    Args:
+        runs: The runs of one suite, the oldest first.
+        false_alarms: The largest probability that any run of an unchanged series is outside of its limits, over all its metrics
+            and targets and all its runs, above 0 and below 1.
+
+    Returns:
+        For each target the pass rate, then its other metrics, in the order of the newest run.
+    """
+    names = [name for values in reversed(runs) for name in values.columns]
+    kept = [name for name in dict.fromkeys(names) if not _equals_pass_rate(name, runs)]
+    order = list(dict.fromkeys(target for target, _ in kept))
+    kept.sort(key=lambda name: (order.index(name[0]), name[1] != VERDICT))
+    return tuple(_series(name, runs, kept, false_alarms) for name in kept)
+
+
+def _equals_pass_rate(name: tuple[str, str], runs: Sequence[RunValues]) -> bool:
+    target, metric = name
+    return metric != VERDICT and all(
+        (target, VERDICT) in one.columns
+        and one.columns[name].units == one.columns[target, VERDICT].units
+        and one.columns[name].direction == "higher"
+        for one in runs
+        if name in one.columns
+    )
+
+
+def _series(
+    name: tuple[str, str], runs: Sequence[RunValues], kept: Sequence[tuple[str, str]], false_alarms: float
+) -> MetricSeries:
+    shown: list[SeriesRun] = []
+    chart: ControlChart | None = None
+    before: RunValues | None = None
+    with_metric = [one for one in runs if name in one.columns]
+    for one in with_metric:
+        column = one.columns[name]
+        starts = FIRST if before is None else _start_reason(one, before, name)
+        if shown and shown[-1].point.outside:
+            starts = starts or "the run before is outside of its control limits"
+        point: ChartPoint | None = None
+        if chart is not None and not starts:
+            point = chart.add(column.units)
+            starts = "" if point.compared else "it has no case in common with earlier runs"
+        if chart is None or point is None or starts:
+            tests = sum(other in one.columns for other in kept)
+            chart = ControlChart(false_alarms / max(1, tests), ends=(0.0, 1.0) if column.bounded else None)
+            point = chart.add(column.units)
+        last = shown[-1] if shown and not starts else None
+        shown.append(
+            SeriesRun(
+                run=one.run,
+                n=sum(n for _, n in column.units.values()),
+                point=point,
+                starts=starts,
+                since=last.since if last else one.run.created,
+                earlier=last.earlier + 1 if last else 0,
+            )
+        )
+        before = one
+    newest = with_metric[-1]
+    metrics = {metric.name: metric.unit for metric in newest.run.metrics}
+    return MetricSeries(
+        target=name[0],
+        metric=name[1],
+        direction=newest.columns[name].direction,
+        unit="" if newest.columns[name].bounded else metrics.get(name[1], "") or "in its own unit",
+        is_share=all(one.columns[name].is_share for one in with_metric),
+        runs=tuple(shown),
+    )
+
+
+def _start_reason(now: RunValues, before: RunValues, name: tuple[str, str]) -> str:
+    """Return why the values of a run cannot be compared with those of the run before; empty if they can."""
+    if now.run.repeat != before.run.repeat:
+        return f"each case ran {count(before.run.repeat, 'time')} and now runs {count(now.run.repeat, 'time')}"
+    column, earlier = now.columns[name], before.columns[name]
+    if (column.bounded, column.direction) != (earlier.bounded, earlier.direction):
+        return "the scale of the metric has changed"
+    return next(_rule_changes(now.run, before.run, name[1]), "")
+
+
+def _rule_changes(now: Run, before: Run, name: str) -> Iterator[str]:
+    """Yield what changed of the rule of a metric, or of all rules for the pass rate."""
+    other_model = len({model_and_mode(one.embedder)[0] for one in (now, before) if one.embedder}) > 1
+    mine, theirs = ({(metric.dataset, metric.name): metric for metric in one.metrics} for one in (now, before))
+    for key in dict.fromkeys([*mine, *theirs]):
+        if name not in (VERDICT, key[1]):
+            continue
+        if key not in mine or key not in theirs:
+            if name == VERDICT:
+                yield f"the metric {key[1]} is {'new' if key in mine else 'gone'}"
+            continue
+        decision = decide_rule(mine[key], theirs[key], other_model=other_model)
+        if decision is not None and (name == VERDICT or decision.compared == "nothing"):
+            yield f"{key[1]}: {decision.was}"
+
+
+def newest(series: MetricSeries, most: int) -> MetricSeries:
+    """Return a series with its newest runs only; their limits stay those of the whole series."""
+    return replace(series, runs=series.runs[-most:])
+
+
+def outside_notes(run: Run, series: Sequence[MetricSeries]) -> Iterator[str]:
+    """Yield a note for each metric of a run that is outside of its control limits."""
+    several = len({one.target for one in series}) > 1
+    for one in series:
+        last = one.runs[-1]
+        point, change = last.point, one.change(last.point)
+        if last.run.id != run.id or not change:
+            continue
+        limit = point.low if point.outside == "below" else point.high
+        warning = "Warning: " if change == "worse" else ""
+        target = f" of {one_line(one.target, 40)}" if several and one.target else ""
+        yield (
+            f"{warning}{one_line(one.metric, 40) or 'pass rate'}{target} {OUTSIDE_LIMITS[change]}: "
+            f"{series_value(one, point.value)}, {point.outside} the limit of {series_value(one, limit)} after "
+            f"{count(last.earlier, 'run')} since {last.since[:10]}; evalmark trend {run.id} shows them."
+        )
+
+
+def series_value(series: MetricSeries, value: float | None) -> str:
+    """Return a value of a series as text; a dash if it is unknown."""
+    if value is None:
+        return "\u2013"
+    if series.is_share:
+        return percent(value)
+    return f"{value:z.4g}" if series.unit else f"{value:z.3f}"

@@ -1,0 +1,44 @@
+"""The page of trends draws control limits, and the list of runs marks a run outside of them."""
+
+import re
+
+import pytest
+
+from evalmark.core.values.run import OUTSIDE_LIMITS, Metric
+
+from .conftest import a_run, from_browser, keep, shown
+from .test_run_changes import answered
+
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+
+
+@pytest.fixture
+def fallen(store):
+    """Ten runs with a pass rate of 90 %, and one with half of it."""
+    for number in range(11):
+        notes = (f"Warning: pass rate {OUTSIDE_LIMITS['worse']}: 45 %.",) if number == 10 else ()
+        run = a_run(f"run-{number:02}", metrics=(Metric(name="correct"),), notes=notes)
+        keep(store, run, answered(18 if number == 10 else 36, 40))
+    return shown(store)
+
+
+def test_the_chart_says_which_run_is_outside_of_which_limit(fallen):
+    page = from_browser(fallen, "/trends").text
+    section = page[page.index('<h2 id="limits">') : page.index('<h2 id="runs">')]
+    assert "over 11 runs with control limits" in section
+    assert re.search(r"Worse: run-10: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", section)
+    assert section.count('class="cut"') >= 1
+    assert section.count('class="ring"') == 1
+    assert "at most 5 %, over all runs of a series" in section
+
+
+def test_the_list_of_runs_marks_it_and_leads_to_the_chart(fallen):
+    page = from_browser(fallen, "/").text
+    (badge,) = re.findall(r'<a class="badge" href="([^"]*)"[^>]*>([^<]*)</a>', page)
+    assert badge[1] == "limits: worse"
+    assert "Control limits" in from_browser(fallen, badge[0].replace("&amp;", "&")).text
+
+
+def test_all_suites_together_have_no_limits(fallen, store):
+    keep(store, a_run("other", metrics=(Metric(name="correct"),), suite="other.yaml", name="other"), answered(3, 4))
+    assert "Control limits" not in from_browser(fallen, "/trends?suite=*").text
