@@ -8,13 +8,13 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
+from evalmark.stats.comparison.baseline_choice import runs_of_series
 from evalmark.stats.comparison.metric_series import (
     FIRST,
     metric_series,
     newest,
     outside_notes,
     run_values,
-    runs_of_series,
 )
 
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from evalmark.inputs.documents import atomic_write
     from evalmark.reports.files import trend_documents
     from evalmark.reports.terminal import trend as trend_chart
-    from evalmark.stats.comparison import metric_series
+    from evalmark.stats.comparison import baseline_choice, metric_series
     from evalmark.stats.comparison.metric_series import MetricSeries
     from evalmark.storage.store import store as stored
     from evalmark.storage.store.store import Store
 else:
     atomic_write = LazyModule("evalmark.inputs.documents.atomic_write")
+    baseline_choice = LazyModule("evalmark.stats.comparison.baseline_choice")
     metric_series = LazyModule("evalmark.stats.comparison.metric_series")
     stored = LazyModule("evalmark.storage.store.store")
     trend_chart = LazyModule("evalmark.reports.terminal.trend")
@@ -71,7 +72,7 @@ def trend(  # noqa: PLR0913  each is a flag of the command line
     """
     _check_formats(to, output or [])
     with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
-        runs = metric_series.runs_of_series(_newest(run_store, which), run_store.runs())
+        runs = baseline_choice.runs_of_series(_newest(run_store, which), run_store.runs())
         if not runs:
             raise ConfigError(f"No complete run of {which!r} asked every case, so there is nothing to show.")
         found = metric_series.metric_series([metric_series.run_values(run) for run in runs])

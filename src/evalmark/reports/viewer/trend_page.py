@@ -21,7 +21,8 @@ from evalmark.reports.html.trend_chart import (
     trend_lines,
 )
 from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, start_lines
-from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest, run_values, runs_of_series
+from evalmark.stats.comparison.baseline_choice import runs_of_series
+from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest, run_values
 
 from .background import Task
 from .listed_metrics import ListedMetrics

@@ -34,8 +34,9 @@ from .trial_source import TrialSource
 if TYPE_CHECKING:
     from evalmark.runs.execution import sequential_stop
     from evalmark.runs.execution.sequential_stop import SequentialStop
-    from evalmark.stats.comparison import metric_series
+    from evalmark.stats.comparison import baseline_choice, metric_series
 else:
+    baseline_choice = LazyModule("evalmark.stats.comparison.baseline_choice")
     metric_series = LazyModule("evalmark.stats.comparison.metric_series")
     sequential_stop = LazyModule("evalmark.runs.execution.sequential_stop")
 
@@ -132,8 +133,8 @@ def _with_limit_notes(run: Run, store: RunStore) -> Run:
     """Add a note for each metric that is outside of the control limits of its series."""
     if run.status != "complete" or not isinstance(store, Store):
         return run
-    earlier = metric_series.runs_of_series(run, (one for one in store.runs() if one.id != run.id))
-    if not earlier or not metric_series.runs_of_series(run, [run]):
+    earlier = baseline_choice.runs_of_series(run, (one for one in store.runs() if one.id != run.id))
+    if not earlier or not baseline_choice.runs_of_series(run, [run]):
         return run
     results = sum((info.rows or 0) * one.repeat for one in earlier for info in one.datasets)
     if results > MOST_READ:

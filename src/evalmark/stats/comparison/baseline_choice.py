@@ -36,6 +36,17 @@ def comparable_runs(run: Run, runs: Iterable[Run]) -> Iterator[Run]:
 
 
 @check_arguments
+def runs_of_series(run: Run, runs: Iterable[Run]) -> list[Run]:
+    """Return the runs with the suite and name of a run that asked every case, the oldest first.
+
+    `runs` are those of a store, the newest first. Results are not read. A run without a name or a suite has no series.
+    """
+    if not (run.name or run.suite):
+        return []
+    return [one for one in runs if is_same_suite(one, run) and is_complete_run(one)][::-1]
+
+
+@check_arguments
 def is_complete_run(run: Run) -> bool:
     """Return whether every case was asked."""
     stopped_early = run.until_decided is not None and run.until_decided.outcome is not None

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.core.embedding_modes import model_and_mode
@@ -13,7 +13,6 @@ from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.control_chart import FALSE_ALARMS, ChartPoint, ControlChart, Unit
 from evalmark.stats.summary.clusters import ClusterFinder
 
-from .baseline_choice import is_complete_run, is_same_suite
 from .change import Key
 from .metric_values import VERDICT, TargetValues, target_values
 from .scoring_rules import decide_rule
@@ -23,7 +22,7 @@ FIRST = "the first run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricColumn:
+class SeriesValues:
     """The values of one metric on one target of a run."""
 
     units: Mapping[Unit, tuple[float, int]]
@@ -41,7 +40,7 @@ class RunValues:
 
     run: Run
     """The header; its results are not read again."""
-    columns: Mapping[tuple[str, str], MetricColumn]
+    columns: Mapping[tuple[str, str], SeriesValues]
     """By target and metric; the empty metric is pass or fail."""
 
 
@@ -83,21 +82,10 @@ class MetricSeries:
 
 
 @check_arguments
-def runs_of_series(run: Run, runs: Iterable[Run]) -> list[Run]:
-    """Return the runs with the suite and name of a run that asked every case, the oldest first.
-
-    `runs` are those of a store, the newest first. Results are not read. A run without a name or a suite has no series.
-    """
-    if not (run.name or run.suite):
-        return []
-    return [one for one in runs if is_same_suite(one, run) and is_complete_run(one)][::-1]
-
-
-@check_arguments
 def run_values(run: Run) -> RunValues:
     """Read the results of a run once, and return what control charts need."""
     finder = ClusterFinder(run)
-    columns: dict[tuple[str, str], MetricColumn] = {}
+    columns: dict[tuple[str, str], SeriesValues] = {}
     for target, values in target_values(run, finder).items():
         for metric in values.metrics:
             if (column := _column(values, metric)) is not None:
@@ -105,7 +93,7 @@ def run_values(run: Run) -> RunValues:
     return RunValues(run=replace(run, results=()), columns=columns)
 
 
-def _column(values: TargetValues, metric: str) -> MetricColumn | None:
+def _column(values: TargetValues, metric: str) -> SeriesValues | None:
     column = values.metrics[metric]
     numbers = column.raws if column.valueless else column.values
     if not numbers:
@@ -119,7 +107,7 @@ def _column(values: TargetValues, metric: str) -> MetricColumn | None:
         unit = tuple((key, values.cases[key], len(numbers[key])) for key in sorted(keys))
         scores = [score for key in keys for score in numbers[key]]
         units[unit] = (math.fsum(scores), len(scores))
-    return MetricColumn(
+    return SeriesValues(
         units=units,
         direction=column.direction,
         bounded=not column.valueless,
