@@ -190,7 +190,6 @@ def test_forms_offer_runs_nearest_first(app):
         pytest.param(f"?run={NEW}&baseline=none", 200, "No run was named", id="none"),
         pytest.param(f"?run={OLD}&baseline=last-green", 200, "no earlier complete run", id="no green run"),
         pytest.param(f"?run={NEW}&baseline={NEW}", 200, "is compared with itself", id="the same twice"),
-        pytest.param(f"?pick={NEW}&pick={OLD}&pick={MODELS}", 200, "3 runs were chosen", id="three of the list"),
         pytest.param("?run=%ed%a0%80&baseline=%00", 404, "", id="half a character"),
         pytest.param(f"?run={NEW}&target=nobody&against=nobody", 200, "There is no result to compare", id="no target"),
     ],
@@ -471,3 +470,12 @@ def test_scores_that_have_moved_are_said_on_the_page_of_the_run_and_of_the_compa
         pages = shown(store)
         assert note in checked(from_browser(pages, f"/runs/{NEW}").text)
         assert f"The run: {note}" in found(pages, f"?run={NEW}&baseline={OLD}")
+
+
+def test_three_chosen_runs_stand_in_one_table_of_quality_cost_and_latency(app):
+    page = found(app, f"?pick={NEW}&pick={OLD}&pick={MODELS}")
+    assert "Quality against cost and latency: pass rate" in page
+    for name in (f"{MODELS} openai/a", f"{MODELS} openai/b", NEW, OLD):
+        assert f"<bdi>{name}</bdi>" in page
+    assert "Cost is unknown for all, and not compared." in page
+    assert "not told apart from" in page

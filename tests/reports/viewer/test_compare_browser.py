@@ -92,7 +92,7 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     page = watched.page
     for run in (OLD, NEW):
         page.check(f"input[name=pick][value='{run}']")
-    page.click("text=Compare the two chosen runs")
+    page.click("text=Compare the chosen runs")
     expect(page.locator("h1 + .outcome")).to_contain_text("worse")
     page.wait_for_load_state()
     assert page.locator("details.beside[open]").count() > 5

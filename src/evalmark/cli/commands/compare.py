@@ -17,6 +17,8 @@ from evalmark.cli.terminal.output import (
 )
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
+from evalmark.core.text import count
+from evalmark.inputs.documents.atomic_write import write_atomically
 
 from . import flags
 
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from evalmark.cli.terminal import run_references
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.files import github, writers
+    from evalmark.reports.files import trade_offs as trade_offs_files
     from evalmark.reports.terminal import comparison
+    from evalmark.reports.terminal import trade_offs as trade_offs_text
     from evalmark.runs.execution import baseline as baselines
     from evalmark.stats.comparison import compare as comparing
-    from evalmark.stats.comparison import flip_examples
+    from evalmark.stats.comparison import flip_examples, trade_offs
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.comparison.flip_examples import FlipExample
     from evalmark.storage.store import store as stored
@@ -42,6 +46,9 @@ else:
     github = LazyModule("evalmark.reports.files.github")
     run_references = LazyModule("evalmark.cli.terminal.run_references")
     stored = LazyModule("evalmark.storage.store.store")
+    trade_offs = LazyModule("evalmark.stats.comparison.trade_offs")
+    trade_offs_files = LazyModule("evalmark.reports.files.trade_offs")
+    trade_offs_text = LazyModule("evalmark.reports.terminal.trade_offs")
     writers = LazyModule("evalmark.reports.files.writers")
 
 
@@ -128,14 +135,16 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         )
     for path in output or []:
         writers.comparison_writer_for(path)
-    named = _targets_to_compare(baseline, target, against)
-    if baseline is not None and len(baseline) > 1:
-        if output or to or pairs:
+    if (baseline is None and target is None and against is None) or len(baseline or ()) > 1:
+        if to or pairs:
             raise ConfigError(
-                "compare: -o, --to and --pairs are for one BASELINE; compare with one run at a time for them."
+                "compare: --to and --pairs are for one BASELINE; compare with one run at a time for them."
             )
-        code = _compare_several(run, baseline, flags.settings(store=store).store, (level, margin), limit)
+        code = _compare_several(
+            run, baseline or [], flags.settings(store=store).store, (level, margin), limit, output or []
+        )
         raise typer.Exit(comparison_code(code, allow_undecided=allow_undecided))
+    named = _targets_to_compare(baseline, target, against)
     with ExitStack() as stores:
         newer, earlier = _runs(run, baseline[0] if baseline else None, flags.settings(store=store).store, stores)
         targets = None if named is None else comparing.two_targets(newer, *named)
@@ -166,51 +175,82 @@ def _targets_to_compare(baseline: list[str] | None, target: str | None, against:
         )
     if baseline is not None:
         return None
-    if target is None and against is None:
-        raise ConfigError(
-            "compare: BASELINE is missing; name an earlier run, such as last~1, or two targets of this one with --target "
-            "and --against."
-        )
     if target is None or against is None:
         flag, other = ("--against", "--target") if target is None else ("--target", "--against")
         raise ConfigError(f"compare: {flag} names one target of the run; name the other one with {other}.")
     return target, against
 
 
-def _compare_several(run: str, names: list[str], store: str, asked: tuple[float, float], limit: int) -> int:
-    """Print the comparison with each baseline, then their verdicts; return the exit code of the least favourable."""
+def _compare_several(
+    run: str, names: list[str], store: str, asked: tuple[float, float], limit: int, files: list[Path]
+) -> int:
+    """Print the comparison with each baseline, their verdicts, and quality against cost and latency of all targets.
+
+    Returns:
+        The exit code of the least favourable comparison; 0 without baselines.
+    """
     level, margin = asked
     with ExitStack() as stores:
-        runs = [_runs(run, name, store, stores) for name in names]
-        found = comparing.compare_several(runs[0][0], [earlier for _, earlier in runs], level=level, margin=margin)
-        for one, name in zip(found, names, strict=True):
-            shown = run_references.with_store_flag(one, run_references.run_location(name, store)[0])
-            print_text(comparison.comparison_screen(shown, terminal_style(), limit=limit))
-    width = max(map(len, names))
-    for one, name in zip(found, names, strict=True):
+        opened = _StoreOpener(store, stores)
+        newer = opened.run(run)
+        if not names and len(newer.run.target.split(", ")) < 2:
+            raise ConfigError(
+                f"compare: BASELINE is missing, and {newer.run.id} has a single target; name an earlier run, such as last~1."
+            )
+        earlier = [opened.baseline(name, newer.run) for name in names]
+        every = [newer, *earlier]
+        refuse_overwriting([p for one in every for p in (one.run.suite, *(d.path for d in one.run.datasets))], files)
+        runs = [one.run for one in earlier]
+        found = comparing.compare_several(newer.run, runs, level=level, margin=margin) if runs else ()
+        shown = [
+            run_references.with_store_flag(one, run_references.run_location(name, store)[0])
+            for one, name in zip(found, names, strict=True)
+        ]
+        offs = trade_offs.trade_offs(every, level=level, margin=margin)
+    for one in shown:
+        print_text(comparison.comparison_screen(one, terminal_style(), limit=limit))
+    width = max(map(len, names), default=0)
+    for one, name in zip(shown, names, strict=True):
         print_line(f"  {name:{width}}  {one.outcome}")
+    print_text(trade_offs_text.trade_offs_screen(offs, terminal_style()))
+    for path in files:
+        write_atomically(path, trade_offs_files.WRITERS[path.suffix.lower()](offs, shown), "report")
+        print_line(f"{path}: {count(len(offs.rows), 'target')} compared")
     codes = {one.exit_code for one in found}
     return next((code for code in (1, 3) if code in codes), 0)
 
 
+class _StoreOpener:
+    """Opens each store once, and finds runs in them."""
+
+    def __init__(self, store: str, stores: ExitStack) -> None:
+        self._default, self._stores = store, stores
+        self._opened: dict[str, Store] = {}
+
+    def store(self, path: str) -> "Store":
+        if path not in self._opened:
+            self._opened[path] = self._stores.enter_context(stored.open_store(path, read_only=True))
+        return self._opened[path]
+
+    def run(self, reference: str) -> "trade_offs.Candidate":
+        path, name = run_references.run_location(reference, self._default)
+        store = self.store(path)
+        return trade_offs.Candidate(name=reference, run=store.run(name), prices=store.recordings.prices)
+
+    def baseline(self, reference: str, newer: "Kept") -> "trade_offs.Candidate":
+        path, name = run_references.run_location(reference, self._default)
+        store = self.store(path)
+        chosen = baselines.baseline_of(store, name, newer)
+        if chosen.run is None:
+            raise ConfigError(chosen.reason or f"{reference!r} is not a run to compare with; name one by its id.")
+        return trade_offs.Candidate(name=reference, run=chosen.run, prices=store.recordings.prices)
+
+
 def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
     """Return both runs, each possibly from another store; the same run twice without a baseline."""
-    run_stores: dict[str, Store] = {}
-
-    def opened(path: str) -> "Store":
-        if path not in run_stores:
-            run_stores[path] = stores.enter_context(stored.open_store(path, read_only=True))
-        return run_stores[path]
-
-    path, name = run_references.run_location(run, store)
-    newer = opened(path).run(name)
-    if baseline is None:
-        return newer, newer
-    path, name = run_references.run_location(baseline, store)
-    chosen = baselines.baseline_of(opened(path), name, newer)
-    if chosen.run is None:
-        raise ConfigError(chosen.reason or f"{baseline!r} is not a run to compare with; name one by its id.")
-    return newer, chosen.run
+    opened = _StoreOpener(store, stores)
+    newer = opened.run(run).run
+    return (newer, newer) if baseline is None else (newer, opened.baseline(baseline, newer).run)
 
 
 def _to_github(compared: "Comparison", pairs: "Sequence[FlipExample]") -> None:

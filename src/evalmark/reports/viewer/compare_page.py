@@ -23,12 +23,14 @@ from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, RankedCase
 from evalmark.stats.comparison.scoring_rules import ScoringRules
 from evalmark.storage.queries.pages import NumberedResult
 
-from .comparisons import PreparedComparison, baseline_of, case_of, prepared_comparison
+from .comparisons import PreparedComparison, baseline_of, case_of, prepared_comparison, prepared_trade_offs
 from .page_context import PageContext
 from .store_view import StoreView
 
 SIZE = 20
 """Cases per page."""
+MOST_PICKED = 8
+"""Most runs that are compared together."""
 MOST_RUNS = 300
 """Most runs in a form."""
 
@@ -57,9 +59,12 @@ def show(context: PageContext, request: Request) -> Response:
     view = context.view
     with view.figures.give_way():
         runs = view.store.runs(MOST_RUNS)
-        query, message = _picked(
-            parse_comparison_query(request.query_params), _in_order(view, request.query_params.getlist("pick"), runs)
-        )
+        query = parse_comparison_query(request.query_params)
+        picks = _in_order(view, request.query_params.getlist("pick"), runs)
+    if len(picks) > 2 and not query.run:
+        return context.page(request, "compare.html", {**_several(view, picks), **_choices(query, runs, ())})
+    query, message = _picked(query, picks), ""
+    with view.figures.give_way():
         if not query.run:
             return context.page(request, "compare.html", {**_NOTHING, "message": message, **_choices(query, runs, ())})
         run = view.store.run(query.run)
@@ -78,7 +83,22 @@ def show(context: PageContext, request: Request) -> Response:
     return context.page(request, "compare.html", {**_NOTHING, **values, **_choices(query, runs, recent)})
 
 
-_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "prepared": None, "trouble": "", "rows": ()}
+_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "prepared": None, "trouble": "", "rows": (), "picked": ()}
+
+
+def _several(view: StoreView, picks: Sequence[str]) -> Mapping[str, Any]:
+    """Values of the template for more than two runs: quality against cost and latency."""
+    values: dict[str, Any] = {
+        **_NOTHING,
+        "message": "",
+        "picked": [view.store.run(name) for name in picks[:MOST_PICKED]],
+    }
+    if len(picks) > MOST_PICKED:
+        values["message"] = f"{len(picks)} runs were chosen; the newest {MOST_PICKED} are compared."
+    try:
+        return values | {"trade_offs": prepared_trade_offs(view, values["picked"])}
+    except EvalmarkError as error:
+        return values | {"trouble": str(error), "trade_offs": None}
 
 
 def case_values(
@@ -169,13 +189,11 @@ def _in_order(view: StoreView, picks: Sequence[str], newest: Sequence[Run]) -> l
     return [run.id for run in runs if run.id in picks]
 
 
-def _picked(query: ComparisonQuery, chosen: Sequence[str]) -> tuple[ComparisonQuery, str]:
-    """Return the query for the chosen runs, and an error message."""
-    if len(chosen) > 2:
-        return query, f"{len(chosen)} runs were chosen, and two can be compared."
+def _picked(query: ComparisonQuery, chosen: Sequence[str]) -> ComparisonQuery:
+    """Return the query for one or two chosen runs."""
     if not chosen or query.run:
-        return query, ""
-    return replace(query, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
+        return query
+    return replace(query, run=chosen[0], baseline=chosen[1] if chosen[1:] else "")
 
 
 def _baseline(view: StoreView, run: Run, query: ComparisonQuery, recent: Sequence[Run]) -> tuple[Run | None, str]:

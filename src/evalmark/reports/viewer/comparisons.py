@@ -13,6 +13,7 @@ from evalmark.stats.comparison.baseline_choice import choose_baseline, comparabl
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.compare import compare_by_case
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, ComparedCases, RankedCase, rank_cases
+from evalmark.stats.comparison.trade_offs import Candidate, TradeOffs, trade_offs
 from evalmark.storage.queries.pages import TargetCase
 
 from .background import Task
@@ -65,6 +66,28 @@ def prepared_comparison(
         comparison, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
         comparison = replace(comparison, rescore=comparison.rescore + view.flags) if comparison.rescore else comparison
         return PreparedComparison(comparison=comparison, cases=cases, flipped=_flipped(view, run, cases))
+
+    return view.figures.found(task, work)
+
+
+def prepared_trade_offs(view: StoreView, runs: Sequence[Run]) -> TradeOffs | None:
+    """Compare quality, cost and latency of all targets of the runs; None while being computed.
+
+    Raises:
+        EvalmarkError: a result is damaged, or a run was deleted.
+    """
+    trials = [line.trials for line in view.lines(runs)]
+    task = Task(
+        kind="trade-offs",
+        names=tuple(run.id for run in runs),
+        state=[(one.status, one.finished, n) for one, n in zip(runs, trials, strict=True)],
+        trials=sum(trials) * len(runs),
+        kept=_KEPT,
+    )
+    prices = view.store.recordings.prices
+
+    def work(patiently: Callable[[Run], Run]) -> TradeOffs:
+        return trade_offs([Candidate(name=run.id, run=patiently(run), prices=prices) for run in runs])
 
     return view.figures.found(task, work)
 

@@ -1,0 +1,61 @@
+"""Quality against cost and latency in files: Markdown and JSON, alone or after comparisons with several baselines."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evalmark.core.values.plain_data import finite_number
+from evalmark.reports.text.trade_offs import HEADS, trade_off_remarks, trade_off_rows, trade_off_title
+from evalmark.stats.comparison.change import Comparison
+from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
+
+from .comparison_json import comparison_values
+from .comparison_markdown import comparison_in_markdown
+from .json_values import field_values, json_line
+from .markdown import markdown_text
+
+FORMAT = {"format": "evalmark-comparisons", "version": 1}
+
+
+def trade_offs_as_json(found: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
+    """Yield one JSON document: the comparisons, each as in a report of its own, and the table."""
+    yield json_line(FORMAT | {"comparisons": [*map(comparison_values, comparisons)], **trade_off_values(found)}) + "\n"
+
+
+def trade_off_values(found: TradeOffs) -> dict[str, Any]:
+    """Convert the table to JSON values; what is unknown is null."""
+    return {
+        "quality": found.metric or None,
+        **field_values(found, "level", "tests", "unknown"),
+        "trade_offs": [_values(row) for row in found.rows],
+    }
+
+
+def _values(row: TradeOff) -> dict[str, Any]:
+    cost = row.cost
+    return {
+        **field_values(row, "name", "run", "target"),
+        "quality": finite_number(row.quality),
+        **field_values(row, "interval", "n"),
+        "cost": finite_number(cost.cost),
+        **field_values(cost, "priced", "unpriced", "uncalled"),
+        "seconds_median": finite_number(row.seconds),
+        **field_values(row, "standing", "others"),
+    }
+
+
+def trade_offs_in_markdown(found: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
+    """Yield each comparison, then the table."""
+    for comparison in comparisons:
+        yield from comparison_in_markdown(comparison)
+        yield "\n"
+    yield f"## {markdown_text(trade_off_title(found).capitalize())}\n\n"
+    yield f"| {' | '.join(HEADS)} |\n|:--|--:|--:|--:|--:|:--|\n"
+    for cells in trade_off_rows(found):
+        yield f"| {' | '.join(map(markdown_text, cells))} |\n"
+    yield "\n"
+    for remark in trade_off_remarks(found):
+        yield f"<sub>{markdown_text(remark)}</sub>\n\n"
+
+
+WRITERS = {".json": trade_offs_as_json, ".md": trade_offs_in_markdown}
+"""Writers `write(found, comparisons=())` by file extension."""

@@ -1,0 +1,40 @@
+"""Terminal table of quality against cost and latency."""
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from evalmark.reports.text.trade_offs import HEADS, trade_off_remarks, trade_off_rows, trade_off_title
+from evalmark.stats.comparison.trade_offs import TradeOffs
+
+from .console import DEFAULT, TerminalStyle, column_gap, data_table, render
+
+_STYLES = {"frontier": "green", "dominated": "red", "not told apart": "yellow"}
+_NARROW = 100
+"""Below this width the interval stands under the quality."""
+
+
+def trade_offs_screen(found: TradeOffs, style: TerminalStyle = DEFAULT) -> str:
+    """Show a row for each target: quality with its interval, cost of an output, median time, and its standing."""
+    parts: list[RenderableType] = [Text(trade_off_title(found), style="bold"), Text("")]
+    apart = style.width >= _NARROW
+    table = data_table(column_gap(style))
+    for head in HEADS:
+        if head == "interval" and not apart:
+            continue
+        is_words = head in ("", "target")
+        table.add_column(head, justify="left" if is_words else "right", overflow="fold", no_wrap=not is_words)
+    for row, cells in zip(found.rows, trade_off_rows(found), strict=True):
+        quality = Text(cells.quality, style="bold")
+        if not apart:
+            quality.append("\n").append(cells.interval, style="not bold dim")
+        table.add_row(
+            Text(cells.name),
+            quality,
+            *([Text(cells.interval)] if apart else []),
+            Text(cells.cost),
+            Text(cells.latency),
+            Text(cells.standing, style=_STYLES[row.standing]),
+        )
+    parts += [table, Text("")]
+    parts += [Text(remark, style="dim") for remark in trade_off_remarks(found)]
+    return render(parts, style)
