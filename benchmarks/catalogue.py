@@ -50,6 +50,7 @@ def _short(words: str) -> tuple[str, ...]:
 KNOWN = (
     Script("orchestration.py", "orchestration", _short("--short")),
     Script("prompts.py", "orchestration"),
+    Script("http_clients.py", "orchestration", _short("--cases 100 --rounds 1")),
     Script("startup.py", "startup", _short("--runs 3")),
     Script("instant.py", "large", _short("--cases 500")),
     Script("large.py", "large", _short("--megabytes 5")),

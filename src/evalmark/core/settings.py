@@ -15,6 +15,8 @@ else:
     tomllib = LazyModule("tomllib")
 
 Replay = Literal["auto", "off", "record", "strict"]
+HttpLibrary = Literal["builtin", "aiohttp"]
+HTTP_LIBRARIES: tuple[HttpLibrary, ...] = get_args(HttpLibrary)
 _PATHS = ("store", "cache_dir", "lock")
 
 MAX_JOBS = 10_000
@@ -61,6 +63,9 @@ class Settings:
     """The most tokens a minute to one endpoint; None: the limit that the endpoint reports."""
     call_timeout: float = 120.0
     """The most seconds that one attempt of a model call may take, from the first byte sent to the last one read."""
+    http_library: HttpLibrary = "builtin"
+    """What sends requests: `builtin`: a client of HTTP/1.1 that is part of evalmark, and aiohttp behind proxies;
+    `aiohttp`: always aiohttp."""
     retries: int = 5
     """How often a call is sent again after a transient failure."""
     on: str = "local"
@@ -236,6 +241,7 @@ _KINDS: Mapping[str, _Kind] = {
     "rpm": _RATE,
     "tpm": _RATE,
     "call_timeout": _DURATION,
+    "http_library": _one_of(HTTP_LIBRARIES),
     "retries": _COUNT,
     "workers": _PARALLEL,
     "trust_cluster": _SWITCH,

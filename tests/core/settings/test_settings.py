@@ -43,6 +43,9 @@ PLACES = [
     pytest.param("rpm", "60", "0.5", 3, (60.0, 0.5, 3.0), id="rpm"),
     pytest.param("tpm", "60", "0.5", 3, (60.0, 0.5, 3.0), id="tpm"),
     pytest.param("call_timeout", "60", "0.5", 3, (60.0, 0.5, 3.0), id="call_timeout"),
+    pytest.param(
+        "http_library", '"aiohttp"', "builtin", "aiohttp", ("aiohttp", "builtin", "aiohttp"), id="http_library"
+    ),
     pytest.param("retries", "0", "2", 3, (0, 2, 3), id="retries"),
     pytest.param("on", '"ray"', "ray:auto", "local", ("ray", "ray:auto", "local"), id="on"),
     pytest.param("workers", "1", "2", 3, (1, 2, 3), id="workers"),
@@ -123,6 +126,7 @@ WRONG = [
     pytest.param("embeddings", "true", None, "True is not a text", id="a model that is a truth value"),
     pytest.param("cache_dir", "{}", None, "{} is not a text", id="a folder that is a table"),
     pytest.param("embedding_mode", '"quick"', "quick", "'quick' is not one of exact, fast, int8", id="an unknown mode"),
+    pytest.param("http_library", '"httpx"', "httpx", "'httpx' is not one of builtin, aiohttp", id="an unknown client"),
     pytest.param("embedding_mode", "[]", None, "[] is not one of exact, fast, int8", id="a mode that is a list"),
     pytest.param("jobs", "0", "0", "is not a whole number", id="no jobs"),
     pytest.param("jobs", "-1", "-1", "is not a whole number", id="jobs below zero"),

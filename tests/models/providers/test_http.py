@@ -13,7 +13,6 @@ import pytest
 
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError
-from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import Cut, Endless, HeadersOnly, Huge, Reset, ScriptedServer, Slow, Status
 
 from .wild import (
@@ -22,6 +21,7 @@ from .wild import (
     answer_to,
     call,
     called,
+    client,
     completed,
     completion,
     failed,
@@ -34,6 +34,7 @@ from .wild import (
 )
 
 BODY = json.dumps(completion()).encode()
+pytestmark = pytest.mark.usefixtures("library")
 
 
 @pytest.mark.parametrize(
@@ -270,13 +271,13 @@ def test_the_connection_is_used_again_after_an_error():
     with ScriptedServer([Status(500), None, Status(429)]) as server:
 
         async def run():
-            client = HttpClient()
+            http_client = client()
             url = f"{server.url}/v1/chat/completions"
             body = b'{"model": "m", "messages": [{"role": "user", "content": "x"}]}'
             try:
-                return [(await client.post(url, body, {}, within=5)).status for _ in range(4)]
+                return [(await http_client.post(url, body, {}, within=5)).status for _ in range(4)]
             finally:
-                await client.close()
+                await http_client.close()
 
         assert asyncio.run(run()) == [500, 200, 429, 200]
 
@@ -352,10 +353,10 @@ def test_cookies_of_a_server_are_not_sent_back():
 
     async def run():
         async with wild(send) as url:
-            client = HttpClient()
+            http_client = client()
             for _ in range(2):
-                await client.post(f"{url}/v1", b"{}", {}, within=5)
-            await client.close()
+                await http_client.post(f"{url}/v1", b"{}", {}, within=5)
+            await http_client.close()
 
     asyncio.run(run())
     assert len(heads) == 2
@@ -373,9 +374,9 @@ def test_no_password_is_taken_from_netrc(tmp_path, monkeypatch):
 
     async def run():
         async with wild(send) as url:
-            client = HttpClient({"NETRC": str(tmp_path / "netrc")})
-            await client.post(f"{url}/v1", b"{}", {}, within=5)
-            await client.close()
+            http_client = client({"NETRC": str(tmp_path / "netrc")})
+            await http_client.post(f"{url}/v1", b"{}", {}, within=5)
+            await http_client.close()
 
     asyncio.run(run())
     assert b"authorization" not in heads[0].lower()
@@ -424,8 +425,8 @@ def test_a_proxy_is_used_where_the_environment_names_one(environ, host, through_
     ],
 )
 def test_hosts_that_are_asked_without_the_proxy(host, exceptions, direct):
-    client = HttpClient({"HTTP_PROXY": "http://proxy.example", "NO_PROXY": exceptions})
-    assert (client._proxy(f"http://{f'[{host}]' if ':' in host else host}/v1") is None) is direct
+    http_client = client({"HTTP_PROXY": "http://proxy.example", "NO_PROXY": exceptions})
+    assert (http_client._proxy(f"http://{f'[{host}]' if ':' in host else host}/v1") is None) is direct
 
 
 @pytest.mark.parametrize(
@@ -488,13 +489,13 @@ def test_a_server_that_speaks_ipv6_only_is_reached():
 
 
 def test_one_client_serves_one_event_loop_after_the_other():
-    client = HttpClient()
+    http_client = client()
 
     async def run(url):
         try:
-            return (await client.post(f"{url}/v1/chat/completions", b"{}", {}, within=5)).status
+            return (await http_client.post(f"{url}/v1/chat/completions", b"{}", {}, within=5)).status
         finally:
-            await client.close()
+            await http_client.close()
 
     with ScriptedServer() as server:
         assert [asyncio.run(run(server.url)) for _ in range(2)] == [400, 400]
@@ -518,14 +519,14 @@ def test_a_call_that_is_cancelled_closes_its_connection():
             gone.set()
 
         async with wild(send) as url:
-            client = HttpClient()
-            task = asyncio.create_task(client.post(url, b"{}", {}, within=30))
+            http_client = client()
+            task = asyncio.create_task(http_client.post(url, b"{}", {}, within=30))
             await begun.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             await asyncio.wait_for(gone.wait(), 5)
-            await client.close()
+            await http_client.close()
 
     asyncio.run(run())
 

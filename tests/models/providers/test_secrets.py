@@ -11,10 +11,10 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.embeddings import open_embedder
-from evalmark.models.providers.http import HttpClient
 
-from .wild import completion, heard, http, request, wild
+from .wild import client, completion, heard, http, request, wild
 
+pytestmark = pytest.mark.usefixtures("library")
 KEY = "sk-canary-9f8e7d6c5b4a3210"
 SCHEMA = {"type": "object"}
 NAMES = {
@@ -73,16 +73,16 @@ def test_a_key_that_the_server_sends_back_is_not_kept(name, answer):
 
     async def run():
         async with wild(send) as url:
-            client = HttpClient()
+            http_client = client()
             environ = {key: value.replace("URL", url) for key, value in NAMES[name].items()}
             table = {key: row | {"base_url": f"{url}/v1"} for key, row in TABLE.items()}
-            model = open_chat(name.replace("URL", url), environ=environ, table=table, http=client, within=5)
-            written = [repr(model), str(model), model.name, model.identity, repr(client)]
+            model = open_chat(name.replace("URL", url), environ=environ, table=table, http=http_client, within=5)
+            written = [repr(model), str(model), model.name, model.identity, repr(http_client)]
             try:
                 written.append(told(await model(request(schema=SCHEMA))))
             except ModelCallError as error:
                 written.append(told(error))
-            await client.close()
+            await http_client.close()
             return written
 
     written = asyncio.run(run())
@@ -105,12 +105,12 @@ def test_a_key_does_not_come_out_of_an_embedder():
 
     async def run():
         async with wild(send) as url:
-            client = HttpClient()
+            http_client = client()
             environ = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY}
-            embedder = open_embedder("openai/m", environ=environ, table={}, http=client, within=5)
+            embedder = open_embedder("openai/m", environ=environ, table={}, http=http_client, within=5)
             with pytest.raises(ModelCallError) as refused:
                 await embedder(["x"])
-            await client.close()
+            await http_client.close()
             return repr(embedder) + embedder.fingerprint + told(refused.value)
 
     assert "canary" not in asyncio.run(run())
@@ -123,23 +123,23 @@ def test_a_short_dummy_key_is_not_looked_for_in_replies():
 
     async def run():
         async with wild(send) as url:
-            client = HttpClient()
+            http_client = client()
             model = open_chat(
                 f"openai_compatible:{url}/v1/m",
                 environ={"OPENAI_COMPATIBLE_API_KEY": "ollama"},
                 table={},
-                http=client,
+                http=http_client,
                 within=5,
             )
             reply = await model(request())
-            await client.close()
+            await http_client.close()
             return reply.text
 
     assert asyncio.run(run()) == "an empty ollama"
 
 
 def test_a_key_that_no_header_can_hold_is_refused_and_not_shown():
-    model = open_chat("openai/m", environ={"OPENAI_API_KEY": f"{KEY}\r\nx: y"}, table={}, http=HttpClient(), within=1)
+    model = open_chat("openai/m", environ={"OPENAI_API_KEY": f"{KEY}\r\nx: y"}, table={}, http=client(), within=1)
     with pytest.raises(ModelCallError) as refused:
         asyncio.run(model(request()))
     assert refused.value.fault == "closed"

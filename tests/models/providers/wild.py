@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from evalmark import Turn
+from evalmark.core.settings import HttpLibrary
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.chat_models import open_chat
@@ -16,7 +18,15 @@ from evalmark.models.providers.http import HttpClient
 KEY = "sk-canary-0123456789abcdef"
 CHAT = "openai/some-model"
 
+library: HttpLibrary = "builtin"
+"""What sends the requests; a fixture of the tests that run with both changes it."""
+
 Wild = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def client(environ: Mapping[str, str] | None = None) -> HttpClient:
+    """A client of the library under test."""
+    return HttpClient(environ, library)
 
 
 def request(**parts: Any) -> Request:
@@ -26,7 +36,7 @@ def request(**parts: Any) -> Request:
 
 async def called(url: str, wanted: Request, *, within: float = 5.0, **environ: str) -> Reply | ModelCallError:
     """What one call to the server at `url` comes to."""
-    http = HttpClient(environ)
+    http = client(environ)
     try:
         variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY, **environ}
         return await open_chat(CHAT, environ=variables, table={}, http=http, within=within)(wanted)
@@ -56,22 +66,30 @@ def failed(url: str, wanted: Request | None = None, *, within: float = 5.0, **en
 
 
 @asynccontextmanager
-async def wild(send: Wild) -> AsyncIterator[str]:
-    """A server on this loop that does with each request what `send` does; gives its address."""
+async def wild(send: Wild, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """A server on this loop that does with each connection what `send` does; gives its address."""
+    serving: set[asyncio.Task[Any]] = set()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        serving.add(asyncio.current_task())
+        try:
             await send(reader, writer)
-        with contextlib.suppress(OSError):
-            writer.close()
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            writer.transport.abort()
+        finally:
+            with contextlib.suppress(OSError):
+                writer.close()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()
+    server = await asyncio.start_server(handle, host, 0, ssl=tls)
+    port = server.sockets[0].getsockname()[1]
     try:
-        yield f"http://{host}:{port}"
+        yield f"http{'s' if tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
     finally:
         server.close()
-        await server.wait_closed()
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+        await asyncio.sleep(0.01)  # transports close their sockets
 
 
 async def heard(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

@@ -19,8 +19,9 @@ from evalmark.storage.store.store import open_store
 from . import flags
 
 PARTS = (
-    *("evalmark", "aiohttp", "apsw", "genai-prices", "jinja2", "jsonschema", "msgspec", "numpy", "onnxruntime"),
-    *("pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
+    *("evalmark", "aiohappyeyeballs", "aiohttp", "apsw", "genai-prices", "httptools", "jinja2", "jsonschema"),
+    *("msgspec", "numpy", "onnxruntime", "pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich"),
+    *("scipy", "sentencex", "tokenizers", "typer"),
 )
 """The required packages, in the order of `evalmark doctor`."""
 

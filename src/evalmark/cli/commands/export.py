@@ -129,7 +129,7 @@ def _write_cases(project: str, path: Path, settings: "Settings") -> None:
 
 async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Settings") -> None:
     runs = {name: json.loads(text) for name, text in files.items() if name.startswith("run.")}
-    http = HttpClient(environ)
+    http = HttpClient(environ, settings.http_library)
     try:
         body = json.loads(files["eval.json"])
         posted = await post_evals(body, runs, service, http, settings.call_timeout)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import aiohttp
-
 from evalmark.core.errors import ConfigError, EvalmarkError, ModelCallError
 from evalmark.core.text import count
 from evalmark.models.providers.addresses import validate_address
 from evalmark.models.providers.endpoint import Endpoint, find_endpoint, missing_key
 from evalmark.models.providers.http import HttpClient, require_key
+from evalmark.models.providers.network_errors import NetworkError
 from evalmark.models.providers.request_body import encode_body
 from evalmark.models.providers.response import read_json
 
@@ -93,7 +92,7 @@ async def post_evals(
 
 
 def _was_never_sent(error: ModelCallError) -> bool:
-    return isinstance(error.__context__, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError))
+    return isinstance(error.__context__, NetworkError) and not error.__context__.sent
 
 
 async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: HttpClient, within: float) -> str:

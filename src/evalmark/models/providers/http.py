@@ -1,18 +1,26 @@
 """The HTTP client: one pool of connections for each event loop."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from evalmark.core.errors import ModelCallError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule
+from evalmark.core.settings import HttpLibrary
 
 from .endpoint import Endpoint, missing_key
-from .response import Response
+from .network_errors import NetworkError, model_call_error
+from .response import Response, without_secrets
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .pool import ConnectionPool
+    from . import aiohttp_pool, http1
+else:  # a run with only cached replies needs neither, and most others only one
+    aiohttp_pool = LazyModule("evalmark.models.providers.aiohttp_pool")
+    http1 = LazyModule("evalmark.models.providers.http1")
+
+_HEADERS = {"accept": "application/json", "content-type": "application/json", "user-agent": "evalmark"}
 
 
 class HttpClient:
@@ -22,20 +30,35 @@ class HttpClient:
     No netrc file and no cookies are used. Redirects are not followed.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str] | None = None, library: HttpLibrary = "builtin") -> None:
+        """`library` is the setting `http_library`; behind proxies aiohttp is used in any case."""
         self._proxies = _proxies(environ or {})
-        self._pools: dict[asyncio.AbstractEventLoop, ConnectionPool] = {}
+        self._library = library
+        self._pools: dict[asyncio.AbstractEventLoop, http1.ConnectionPool | aiohttp_pool.AiohttpPool] = {}
         self._others: dict[asyncio.AbstractEventLoop, list[Callable[[], Awaitable[None]]]] = {}
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Awaitable[Response]:
-        """Send a POST request and return the whole response, within `within` seconds.
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Response:
+        """Send a POST request and return the whole response, within `within` seconds from the connection to the last byte.
 
         `headers` have lower-case names. The content type is JSON unless they say otherwise.
 
         Raises:
             ModelCallError: There is no response, or it is larger than `MOST_BYTES`.
         """
-        return self._pool().post(url, body, headers, within)
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(within):
+                status, fields, content = await self._pool().post(url, body, headers)
+        except (NetworkError, TimeoutError) as error:
+            timeout = NetworkError(f"no complete response within {within:g} s")
+            found = error if isinstance(error, NetworkError) else timeout
+            raise model_call_error(found, url, time.perf_counter() - started) from None
+        seconds = time.perf_counter() - started
+        received = {
+            name.decode(errors="surrogateescape").lower(): value.decode(errors="surrogateescape")
+            for name, value in reversed(fields)
+        }
+        return without_secrets(Response(status, received, content, seconds), fields, headers)
 
     def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
         """Register a function that `close` calls on the running loop."""
@@ -49,16 +72,17 @@ class HttpClient:
         if pool := self._pools.pop(loop, None):
             await pool.close()
 
-    def _pool(self) -> "ConnectionPool":
+    def _pool(self) -> "http1.ConnectionPool | aiohttp_pool.AiohttpPool":
         loop = asyncio.get_running_loop()
         if pool := self._pools.get(loop):
             return pool
-        self._pools = {other: pool for other, pool in self._pools.items() if not other.is_closed()}
-        made: ConnectionPool = need("evalmark.models.providers.pool").ConnectionPool(
-            self._proxy if self._proxies else None
-        )
-        self._pools[loop] = made
-        return made
+        for other in [other for other in tuple(self._pools) if other.is_closed()]:
+            self._pools.pop(other, None)  # another thread may have removed it
+        if self._proxies or self._library == "aiohttp":
+            self._pools[loop] = aiohttp_pool.AiohttpPool(_HEADERS, self._proxy)
+        else:
+            self._pools[loop] = http1.ConnectionPool(_HEADERS)
+        return self._pools[loop]
 
     def _proxy(self, url: str) -> str | None:
         parts = urlsplit(url)

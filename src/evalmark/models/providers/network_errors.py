@@ -1,12 +1,12 @@
-"""Errors of requests without a response.
+"""Errors of requests without a response, the same for both HTTP clients.
 
-The messages are our own, since those of the HTTP client may contain the password of a proxy.
+The messages are our own, since those of a client may contain the password of a proxy.
 """
 
 import os
+import re
+import ssl
 from urllib.parse import urlsplit
-
-import aiohttp
 
 from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import Attempt
@@ -19,46 +19,52 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 32 << 20
 """Larger responses are not read."""
+NO_RESPONSE = "the server closed the connection without a response"
+CUT_OFF = "the response was cut off, or its compression is invalid"
+NOT_HTTP = "the response is not valid HTTP"
+TOO_LARGE = f"the response is larger than {MOST_BYTES >> 20} MiB and was not read"
+INVALID_ADDRESS = f"this address, or that of the proxy, cannot be used. {PROXY}"
+_ERRNO = re.compile(r"\[Errno ([0-9]+)\]")
 
 
-class TooLargeError(ValueError):
-    """A response is larger than `MOST_BYTES`."""
+class NetworkError(Exception):
+    """The reason why a request has no response.
+
+    Args:
+        text: continues the message after the name of the server, without a full stop.
+        fault: `closed` where a retry does not help, such as an untrusted certificate.
+        sent: whether the server may have received the request.
+    """
+
+    def __init__(self, text: str, *, fault: "CallFault" = "transient", sent: bool = True) -> None:
+        super().__init__(text)
+        self.fault: CallFault = fault
+        self.sent = sent
 
 
-_CAUSES: tuple[tuple[type[Exception], str], ...] = (
-    (TimeoutError, "no complete response within {within:g} s"),
-    (TooLargeError, f"the response is larger than {MOST_BYTES >> 20} MiB and was not read"),
-    (aiohttp.ClientHttpProxyError, f"the proxy answered {{status}}. {PROXY}"),
-    (aiohttp.ClientProxyConnectionError, f"the proxy cannot be reached. {PROXY}"),
-    (aiohttp.ClientConnectorCertificateError, "its certificate is not trusted: {reason}"),
-    (aiohttp.ClientConnectorError, "no connection could be made: {reason}"),
-    (aiohttp.ServerDisconnectedError, "the server closed the connection without a response"),
-    (aiohttp.ClientPayloadError, "the response was cut off, or its compression is invalid"),
-    (aiohttp.ClientResponseError, "the response is not valid HTTP"),
-    (OSError, "the connection broke: {reason}"),
-    (ValueError, f"this address, or that of the proxy, cannot be used. {PROXY}"),
-)
-"""The first matching type decides."""
-_FOR_GOOD = (aiohttp.ClientConnectorCertificateError, ValueError)
-"""Errors that a retry does not solve: an untrusted certificate, an invalid address."""
+def connect_error(error: Exception) -> NetworkError:
+    """Build the error for a connection that could not be made."""
+    if isinstance(error, ssl.CertificateError):
+        reason = getattr(error, "verify_message", "") or "no reason given"
+        return NetworkError(f"its certificate is not trusted: {reason}", fault="closed", sent=False)
+    return NetworkError(f"no connection could be made: {_reason(error)}", sent=False)
 
 
-def network_error(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
-    """Build the error for a request without a response."""
-    causes = (text for kind, text in _CAUSES if isinstance(error, kind))
-    text = next(causes, f"the request failed ({type(error).__name__})")
-    status = getattr(error, "status", None)
-    message = f"{urlsplit(url).netloc}: {text.format(within=within, status=status, reason=_reason(error))}."
-    fault: CallFault = (
-        "closed" if isinstance(error, _FOR_GOOD) and not isinstance(error, TooLargeError) else "transient"
-    )
-    return ModelCallError(message, fault=fault, attempts=(Attempt(seconds=seconds, error=message),))
+def broken_connection(error: Exception) -> NetworkError:
+    """Build the error for a connection that broke before a response began."""
+    return NetworkError(f"the connection broke: {_reason(error)}")
+
+
+def model_call_error(error: NetworkError, url: str, seconds: float) -> ModelCallError:
+    """Build the error of a model call whose request has no response."""
+    message = f"{urlsplit(url).netloc}: {error}."
+    return ModelCallError(message, fault=error.fault, attempts=(Attempt(seconds=seconds, error=message),))
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return str(getattr(error.certificate_error, "verify_message", "")) or "no reason given"
-    inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    # asyncio replaces the message of the system; errors of name resolution have negative numbers.
-    number = getattr(inner, "errno", None)
-    return os.strerror(number) if number and number > 0 else getattr(inner, "strerror", None) or type(inner).__name__
+    """The system's message: asyncio replaces it, and joins those of several addresses into one error without a number."""
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({(error.reason or 'no reason given').replace('_', ' ').lower()})"
+    number = getattr(error, "errno", None) or next(map(int, _ERRNO.findall(str(error))), 0)
+    # Errors of name resolution have negative numbers.
+    return os.strerror(number) if number > 0 else getattr(error, "strerror", None) or type(error).__name__

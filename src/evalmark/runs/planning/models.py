@@ -78,7 +78,7 @@ class ModelFactory:
     @cached_property
     def http(self) -> "HttpClient":
         """All connections; the HTTP library is loaded with the first model."""
-        return http_client.HttpClient(self.environ)
+        return http_client.HttpClient(self.environ, self.settings.http_library)
 
     async def close(self) -> None:
         """Close all connections."""
