@@ -17,9 +17,9 @@ from evalmark.inputs.documents.top_keys import top_keys
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.planning.check import check
+from evalmark.runs.planning.first_rows import NoteHandler
 from evalmark.runs.planning.judges import metric_named
 from evalmark.runs.planning.overrides import Overrides
-from evalmark.runs.planning.plan import NoteHandler
 from evalmark.runs.planning.prompt_plan import is_metric, is_prompt
 from evalmark.runs.planning.suite import plan_suite
 

@@ -20,9 +20,10 @@ from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
 from evalmark.runs.planning.check import with_references
+from evalmark.runs.planning.first_rows import NoteHandler
 from evalmark.runs.planning.judges import ScorerLike, scorer_specs
 from evalmark.runs.planning.models import ModelFactory
-from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source, recorded_source
+from evalmark.runs.planning.plan import DatasetSource, Plan, embedder_for, file_source, recorded_source
 from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget

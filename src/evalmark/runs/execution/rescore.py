@@ -9,13 +9,13 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo, Run
 from evalmark.core.values.score import Mode
+from evalmark.runs.planning.first_rows import NoteHandler
 from evalmark.runs.planning.judges import ResolvedMetric, judge_named, metric_named, with_judges
 from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import (
     DatasetSource,
     Loader,
-    NoteHandler,
     Plan,
     ScorerSpec,
     embedder_for,

@@ -23,11 +23,10 @@ from evalmark.inputs.documents.document import load_document
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.scoring.binding.bound_scorer import BoundScorer
 
-from .plan import DatasetSource, NoteHandler, Plan, RowSource, ScorerSpec
+from .first_rows import CHECKED_ROWS, NoteHandler, RowSource
+from .plan import DatasetSource, Plan, ScorerSpec
 from .prompt_plan import is_prompt
 
-CHECKED_ROWS = 1_000
-"""Rows of each dataset that are read and checked before the first trial."""
 _EMPTY = Case(id="")
 _WITH_REFERENCE = replace(_EMPTY, expected="x")
 _EXAMPLE_ADVICE = (

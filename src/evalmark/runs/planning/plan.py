@@ -23,6 +23,7 @@ from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 from evalmark.scoring.binding.registry import resolve_scorer
 
+from .first_rows import FirstRows, NoteHandler, RowSource
 from .models import ModelFactory
 
 if TYPE_CHECKING:
@@ -38,11 +39,8 @@ else:
 DEFAULT_READ_OPTIONS: ReadOptions = ReadOptions()
 
 
-NoteHandler = Callable[[str], None]
-
-
-RowSource = Callable[[NoteHandler], Iterator[Case | BadRow]]
-"""Each call reads from the first row; the argument is called with remarks for readers of the run."""
+_LARGEST_KEPT = 16 << 20
+"""Bytes of a file whose first rows are kept in memory for the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,16 @@ def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_
         location = path if Path.cwd() == here else here / path
         return read_cases(location, options=options, notes=note, answer_is_reference=answer_is_reference)
 
-    return DatasetSource(info=info, read=read, read_references=partial(read, answer_is_reference=True))
+    first = FirstRows(read) if _size(path) <= _LARGEST_KEPT else read
+    return DatasetSource(info=info, read=first, read_references=partial(read, answer_is_reference=True))
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file in bytes; 0 if it cannot be found, which its reader reports."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 OpenRecorded = Callable[[str, Settings, NoteHandler], Iterator[Case]]

@@ -14,10 +14,11 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.files import path_kind
 from evalmark.inputs.suites.suite import TargetSpec
 
+from .first_rows import NoteHandler
 from .judges import ResolvedMetric, judge_named, metric_from_file, with_judges
 from .models import ModelFactory
 from .overrides import Overrides, model_targets
-from .plan import DatasetSource, Loader, NoteHandler, Plan, ScorerSpec, embedder_for, load_embedder
+from .plan import DatasetSource, Loader, Plan, ScorerSpec, embedder_for, load_embedder
 
 if TYPE_CHECKING:
     from evalmark.prompts.metrics import compliance, metric_prompts, rule_checks
