@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from evalmark.reports.viewer.store_view import pass_share
+from evalmark.reports.viewer.background import BackgroundFigures
+from evalmark.reports.viewer.store_view import StoreView, pass_share
 from evalmark.stats.summary.summarise import summarise
 from evalmark.store import open_store
 
@@ -115,3 +116,14 @@ def test_the_list_of_runs_has_the_interval_of_the_report(evalmark, suite, world,
         listed, reported = pass_share(store.verdict_counts(run)), summarise(run).total.pass_rate
     assert (listed.passed, listed.n) == (reported.passed, reported.n)
     assert listed.interval.ends == pytest.approx(reported.interval.ends, abs=1e-9)
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_the_list_of_runs_has_the_interval_of_documents_too(evalmark, suite, world, repeat):
+    assert evalmark("run", suite, "--repeat", str(repeat), "-q").code == 0
+    with open_store(world / ".evalmark" / "evalmark.db") as store:
+        run = store.run("last")
+        listed, reported = StoreView(store, BackgroundFigures(1.0)).line(run).passed, summarise(run).total.pass_rate
+    assert (listed.passed, listed.n) == (reported.passed, reported.n)
+    assert listed.interval.ends == pytest.approx(reported.interval.ends, abs=1e-9)
+    assert round(listed.interval.low, 3) == 0.584  # 16 of 20 documents

@@ -373,6 +373,22 @@ def test_labels_are_carried_over(evalmark, shards):
         assert all(f":{kept().id}/" in label.about for label in store.sessions.all_labels())
 
 
+def test_samples_of_outputs_to_label_are_carried_over_once(evalmark, shards):
+    suite()
+    shards("1/2", "2/2")
+    for name in ("shard-1.db", "shard-2.db"):
+        assert evalmark("label", "last", "--sample", "2", "--store", name).code == 0
+    evalmark("merge", *ALL[:2], "-o", "merged.db")
+    again = evalmark("merge", *ALL[:2], "-o", "merged.db")
+    assert "merged before" in again.text
+    with open_store("merged.db", read_only=True) as store:
+        (run,) = store.runs()
+        samples = store.sessions.label_samples(run.id).values()
+        trials = {result.trial.id for result in run.results}
+    assert [(len(sample.trials), sample.run) for sample in samples] == [(2, run.id)] * 2
+    assert {trial for sample in samples for trial in sample.trials} <= trials
+
+
 def spoil(path, sql):
     """Change a store behind its back."""
     db = apsw.Connection(str(path))

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from evalmark.core.errors import NotFoundError
+from evalmark.core.errors import EvalmarkError, NotFoundError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Verdict
 from evalmark.core.values.spending import Spending
 from evalmark.stats.inference.intervals import Share, no_interval, wilson
 from evalmark.stats.inference.means import share
+from evalmark.stats.summary.clusters import ClusterFinder
+from evalmark.stats.summary.collection import left_out
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.queries.pages import ResultBrowser
 from evalmark.storage.queries.search import SearchHits
@@ -26,6 +28,8 @@ _LOOKED_AT = 500
 """Earlier runs searched for a baseline."""
 _OPEN = 4
 """Runs whose results stay open."""
+_MOST_CLUSTERED = 20_000
+"""The most results of a run with clusters that are read for its interval in a list."""
 _COUNTED = 10_000
 """Finished runs whose counts are cached."""
 
@@ -99,7 +103,8 @@ class StoreView:
         known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
         new = [run for run in runs if known[run.id, run.finished] is None]
         counts = {
-            run.id: counted for run, counted in zip(new, self.store.all_verdict_counts(new) if new else (), strict=True)
+            run.id: _by_cluster(run, counted) if _is_clustered(run) else counted
+            for run, counted in zip(new, self.store.all_verdict_counts(new) if new else (), strict=True)
         }
         for run in new:
             if run.status == "complete" and run.finished is not None:
@@ -132,6 +137,22 @@ def _is_clustered(run: Run) -> bool:
     return any(info.cluster for info in run.datasets) or any(metric.mode != "single" for metric in run.metrics)
 
 
+def _by_cluster(run: Run, counted: VerdictCounts) -> VerdictCounts:
+    """Count verdicts by cluster, as reports do; by none if the run goes on, has too many results to read, or a damaged one."""
+    unknown = replace(counted, by_case=())
+    if run.status != "complete" or counted.counted is None or sum(counted.verdicts.values()) > _MOST_CLUSTERED:
+        return unknown
+    finder, clusters = ClusterFinder(run), dict[int, tuple[int, int]]()
+    try:
+        for result in run.results:
+            if left_out(result.trial.case) is None and result.verdict in ("pass", "fail"):
+                passed, judged = clusters.get(number := finder.find(result.trial), (0, 0))
+                clusters[number] = (passed + (result.verdict == "pass"), judged + 1)
+    except EvalmarkError:
+        return unknown
+    return replace(counted, by_case=tuple(clusters.values()))
+
+
 def pass_share(counted: VerdictCounts, *, is_clustered: bool = False) -> Share:
     """Return the pass rate of counted trials, with the interval used in reports if the counts give it.
 
@@ -142,7 +163,7 @@ def pass_share(counted: VerdictCounts, *, is_clustered: bool = False) -> Share:
     verdicts = counted.verdicts if counted.counted is None else counted.counted
     passed = verdicts.get("pass", 0)
     n = passed + verdicts.get("fail", 0)
-    if counted.counted is None or is_clustered:
+    if counted.counted is None or (is_clustered and not counted.by_case):
         why = no_interval("some of these trials may be left out of the headline, or cases depend on each other")
         return Share(passed=passed, n=n, value=passed / n if n else None, interval=why)
     if any(judged > 1 for _, judged in counted.by_case):

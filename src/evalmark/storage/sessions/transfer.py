@@ -1,4 +1,4 @@
-"""Copies labels on the outputs of a run to another store, where the run has another id."""
+"""Copies labels on the outputs of a run, and samples of these outputs, to another store, where the run has another id."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from evalmark.core.values.label import about_output
 from evalmark.storage.database.connection import Connection, SelectRows
 from evalmark.storage.database.fields import sql_text
 
-from .rows import ChecksummedJson, decode_label, encode_label
+from .rows import ChecksummedJson, decode_label, decode_label_sample, encode_label, encode_label_sample
 
 _OF = ("output", "score")
 """The kinds of subjects of labels on a run."""
@@ -38,3 +38,18 @@ def copy_labels(select: SelectRows, db: Connection, run: str, to: str) -> int:
                 )
                 carried += 1
     return carried
+
+
+def copy_label_samples(select: SelectRows, db: Connection, run: str, to: str) -> None:
+    """Copy the samples of outputs that were drawn to be labelled within a transaction; they then are of the run `to`.
+
+    Samples that were copied before are skipped.
+
+    Raises:
+        ValueError: a sample is damaged.
+    """
+    for row in select("select content, checksum from label_sample where run = ? order by number", (run,)):
+        moved = encode_label_sample(replace(decode_label_sample(ChecksummedJson(*row)), run=to))
+        known = db.execute("select 1 from label_sample where run = ? and content = ? limit 1", (to, moved.content)).get
+        if known is None:
+            db.execute("insert into label_sample (run, content, checksum) values (?, ?, ?)", (to, *moved))

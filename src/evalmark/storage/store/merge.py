@@ -17,7 +17,7 @@ from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.stored_results import encode_result
 from evalmark.storage.results.stored_runs import decode_run, encode_run
-from evalmark.storage.sessions.transfer import copy_labels
+from evalmark.storage.sessions.transfer import copy_label_samples, copy_labels
 
 from .run_transactions import names_of, put
 
@@ -120,9 +120,12 @@ def _copy_new_labels(source: MergeSource, db: Connection, to: str) -> int:
 
 def _copy_labels_of_shard(select: SelectRows, db: Connection, source: MergeSource, to: str) -> int:
     try:
+        copy_label_samples(select, db, source.run.id, to)
         return copy_labels(select, db, source.run.id, to)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"{source.path}: a label on run {source.run.id} is damaged ({error}).") from error
+        raise StoreError(
+            f"{source.path}: a label on run {source.run.id}, or a sample of its outputs, is damaged ({error})."
+        ) from error
 
 
 def _batches(results: Iterator[Result]) -> Iterator[list[Result]]:
