@@ -1,6 +1,6 @@
 """Where the variance of scores comes from: estimated sources, projected intervals, and how often the advice is right.
 
-Run: python benchmarks/variance.py [--rounds 200] [--widths 60]
+Run: python benchmarks/variance.py [--rounds 100] [--widths 40]
 
 Each row draws evaluations whose true components of variance are known: documents, cases, repeats, judges, what a judge thinks of a case,
 and single verdicts add independent uniform effects to a score; pass or fail is drawn with the rate of its case. One row loses a tenth of
@@ -238,8 +238,8 @@ def misses(of: Evaluation, found: Found) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--rounds", type=int, default=200, help="evaluations in each row")
-    parser.add_argument("--widths", type=int, default=60, help="evaluations after each change")
+    parser.add_argument("--rounds", type=int, default=100, help="evaluations in each row")
+    parser.add_argument("--widths", type=int, default=40, help="evaluations after each change")
     options = parser.parse_args()
     missed: list[str] = []
     all_found = []

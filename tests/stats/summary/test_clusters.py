@@ -84,6 +84,7 @@ def test_cases_of_which_only_the_name_is_known_are_not_equal():
 
 def test_one_run_of_documents_and_conversations_names_both():
     finder = ClusterFinder(run(cluster="document"))
+    finder.find(trial(Case(id="1", metadata={"document": "a"})))
     assert finder.unit([("d", "single"), ("other", "conversation")]) == "conversation or document"
     assert finder.unit([("other", "single")]) == "case"
 
