@@ -1,6 +1,6 @@
 """Wrong verdicts of comparisons: failures that became errors, rare falls of graded scores, and how often the truth is found.
 
-Run: python benchmarks/comparison_errors.py [--rounds 200]
+Run: python benchmarks/comparison_errors.py [--rounds 600]
 
 Every row draws so many comparisons of two runs whose true difference is known, with fixed seeds, and counts the verdicts. A row
 with a bar ends with `held` or `MISSED`: missed are bars that the draws contradict, at a level of 0.005. The exit code is 1 when a
@@ -160,7 +160,7 @@ BARS = {100: 0.95, 300: 0.95}
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--rounds", type=int, default=200, help="comparisons in each row")
+    parser.add_argument("--rounds", type=int, default=600, help="comparisons in each row")
     rounds, missed = parser.parse_args().rounds, 0
     for title, rows in (("answers that are lost", losing()), ("graded scores", grading())):
         print(f"\n{title}, {rounds} comparisons in each row\n")

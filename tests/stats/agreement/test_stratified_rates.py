@@ -5,7 +5,7 @@ import random
 from itertools import product
 
 import pytest
-from scipy.stats import binom, fisher_exact
+from scipy.stats import beta, binom, fisher_exact, t
 
 from evalmark.stats.agreement.stratified_rates import labelled_at_random, stratified_rate
 
@@ -64,6 +64,22 @@ def test_copies_of_one_case_narrow_nothing():
     assert thrice.interval.high == pytest.approx(once.interval.high, abs=0.01)
 
 
+def test_independent_labels_of_one_case_count_nearly_in_full():
+    draw = random.Random(1)  # noqa: S311  no secret
+    labels = [float(draw.random() < 0.6) for _ in range(150)]
+    alone = stratified_rate([True] * 150, labels).interval
+    found = stratified_rate([True] * 150, labels, [n // 3 for n in range(150)]).interval
+    assert 1 <= (found.high - found.low) / (alone.high - alone.low) < 1.25  # copies: 1.73
+
+
+def test_verdicts_whose_labels_are_all_alike_reach_as_far_as_clopper_and_pearson():
+    found = stratified_rate(*outputs((60, 20, 0), (40, 0, 10))).interval
+    sample = 1.96 * math.sqrt(0.6 * 0.4 / 99)
+    low, high = beta.ppf(0.025, 20, 1), beta.ppf(0.975, 1, 10)
+    assert found.high == pytest.approx(0.6 + math.hypot(0.4 * high, sample), abs=1e-4)
+    assert found.low == pytest.approx(0.6 - math.hypot(0.6 * (1 - low), sample), abs=1e-4)
+
+
 def test_the_order_of_outputs_does_not_matter():
     rows = list(zip(*outputs((60, 18, 2), (40, 4, 16)), strict=True))
     shuffled = random.Random(1).sample(rows, len(rows))  # noqa: S311  no secret
@@ -101,6 +117,9 @@ def test_repeats_of_a_case_count_as_one_when_the_choice_is_tested():
     alone = labelled_at_random(judged, labelled)
     together = labelled_at_random(judged, labelled, [n // 3 for n in range(12)])
     assert alone < 0.01 < together
+    sums = [0.25, 0.25, -0.25, -0.25]  # of each case: 3 labels · 1/6 · (verdict - 1/2)
+    error = math.sqrt(4 / 3 * sum(one * one for one in sums))
+    assert together == pytest.approx(2 * t.sf(abs(0.5 + 0.5) / error, 3))
 
 
 def test_random_labels_are_rarely_called_chosen():
