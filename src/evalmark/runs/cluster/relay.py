@@ -6,7 +6,7 @@ has at a time. So workers are reached through a few relays, each of which exchan
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -179,11 +179,15 @@ class _RelayLink:
         self.handle = handle
         self.members = 0
         """How many of its workers run or start."""
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         """Why the relay ended."""
         self._outgoing: Batches[Sequence[ToWorker]] = Batches(interval)
-        self._inboxes: defaultdict[int, asyncio.Queue[Sequence[ToCoordinator] | Exception]] = defaultdict(asyncio.Queue)
-        self._tasks = [asyncio.create_task(self._run(part)) for part in (self._send_all, self._receive_all)]
+        self._inboxes: defaultdict[int, asyncio.Queue[Sequence[ToCoordinator] | BaseException]] = defaultdict(
+            asyncio.Queue
+        )
+        self._tasks = [asyncio.create_task(part()) for part in (self._send_all, self._receive_all)]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
 
     def send(self, number: int, messages: Sequence[ToWorker]) -> None:
         """Add messages to the next batch. Raises the error of a relay that has ended."""
@@ -197,7 +201,7 @@ class _RelayLink:
         if self.error is not None and inbox.empty():
             raise self.error
         entry = await inbox.get()
-        if isinstance(entry, Exception):
+        if isinstance(entry, BaseException):
             self.members -= 1
             raise entry
         return entry
@@ -211,13 +215,13 @@ class _RelayLink:
             for number, entry in await self.handle.receive():
                 self._inboxes[number].put_nowait(entry)
 
-    async def _run(self, part: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await part()
-        except Exception as error:  # noqa: BLE001  each worker's reader raises it
-            self.error = self.error or error
-            for inbox in self._inboxes.values():
-                inbox.put_nowait(error)
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """Make the error of a task known to the readers of all workers."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        self.error = self.error or error
+        for inbox in self._inboxes.values():
+            inbox.put_nowait(error)
 
     async def close(self) -> None:
         """Stop the exchange."""
