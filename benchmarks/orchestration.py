@@ -1,11 +1,12 @@
 """Whole runs of the command line against a server that answers after 50 ms, with 64 requests in flight.
 
-Each row is one process from its start to its exit, with store and call log: its time over the limit that latency and
-requests in flight allow, its CPU time a case, its peak memory. The floor is a bare aiohttp loop over the same cases,
-measured just before. The last rows: a replayed run, a run that is killed half-way and resumed, and 512 requests in
-flight, which need a fast --server.
+Each figure is from one process, from its start to its exit, with store and call log. The floor is a bare aiohttp loop over
+the same cases. Floor and evalmark run alternately, several rounds; figures are medians of the rounds. Processor time is
+compared with that of the floor of the same round, since absolute times differ between machines and hours. The last rows: a
+replayed run, a run that is killed half-way and resumed, and 512 requests in flight, which need a fast --server.
 
 Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--short] [--server http://127.0.0.1:8099]
+     python benchmarks/orchestration.py --before ../older/src   # also an older source, alternately
 """
 
 import argparse
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,18 +30,23 @@ HERE = Path(__file__).parent
 JOBS = 64
 LATENCY = 0.05
 SIZES = ((2_000, 1), (2_000, 2), (10_000, 1), (10_000, 2))
-GOALS = {(2_000, 1): 1.15, (2_000, 2): 1.15, (10_000, 1): 1.06, (10_000, 2): 1.08}
 SHORT = ((200, 1), (200, 2))
-PROCESSOR = {(2_000, 1): 0.5, (10_000, 1): 0.35}
-"""Milliseconds a case."""
-REPLAYED, MEMORY = 1.5, 120
-WIDE, WIDE_CASES, WIDE_RATE = 512, 20_000, 2_500
-"""Requests in flight, cases, and calls a second at least."""
+PROCESSOR = {(2_000, 1): (2.0, 1.7), (10_000, 1): (2.0, 1.5, 1.2), (10_000, 2): (2.0, 1.5)}
+"""The most processor time, as multiples of the floor: the bar, the goal, and what would be exceptional."""
+TIME = {(2_000, 1): (1.4, 1.25), (10_000, 1): (1.3, 1.15)}
+"""The most time by the clock, as multiples of the floor: the bar and the goal."""
+REPLAYED, MEMORY = 0.3, 120
+"""Processor time of a replayed run over that of the floor, which sends the requests; megabytes."""
+WIDE, WIDE_CASES, WIDE_RATE = 512, 20_000, 0.8
+"""Requests in flight, cases, and calls a second at least, over those of the floor."""
 FILLER = (
     "A customer writes to the shop and wants one thing, which is named at the end of the letter and nowhere else. "
     "The letter also tells of the weather, of the parcel before this one, and of a cousin who recommended the shop; "
     "none of this matters. Answer with the word that is named at the end, as it stands there, and with nothing else. "
 )
+
+
+NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,17 +100,17 @@ def environment(server: Server) -> dict[str, str]:
     return plain | {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
 
 
-def start(words: list[str], folder: Path, server: Server) -> subprocess.Popen:
+def start(words: list[str], folder: Path, server: Server, more: Mapping[str, str] = NOTHING) -> subprocess.Popen:
     with (folder / "log.txt").open("a") as log:
-        return subprocess.Popen(words, cwd=folder, env=environment(server), stdout=log, stderr=log)
+        return subprocess.Popen(words, cwd=folder, env={**environment(server), **more}, stdout=log, stderr=log)
 
 
-def measured(words: list[str], folder: Path, server: Server) -> Taken:
-    """Run one command to its end."""
+def measured(words: list[str], folder: Path, server: Server, more: Mapping[str, str] = NOTHING) -> Taken:
+    """Run one command to its end, with more variables in its environment."""
     server.request(f"config?latency_ms={LATENCY * 1_000}")
     server.request("reset")
     before, served, started = busy(), server.request()["cpu_s"], time.perf_counter()
-    process = start(words, folder, server)
+    process = start(words, folder, server, more)
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     cpu = used.ru_utime + used.ru_stime
@@ -166,53 +172,113 @@ def row(name: str, cases: int, calls: int, runs: list[Taken], note: str = "") ->
 
 
 def ended_well(taken: Taken, folder: Path, server: Server, calls: int) -> None:
-    said = server.request()
     assert taken.code == 0, (folder / "log.txt").read_text(encoding="utf-8")[-2_000:]
-    assert said["requests"] == calls, said
-    assert said["repeated"] == 0, said
+    counts = server.request()
+    assert (counts["requests"], counts["repeated"]) == (calls, 0), counts
 
 
-def tell_both(add_row: AddRow, work: tuple[int, int], bare: list[Taken], ours: list[Taken]) -> None:
-    """The figures of evalmark, and those of the floor."""
-    cases, calls = work
-    limit, name = limit_of(cases, calls), f"{cases:,} x {calls} call{'s' * (calls > 1)}"
-    (least, cpu_least, memory_least, _), (wall, cpu, memory, others) = middle(bare), middle(ours)
-    floor, spent, used = least / limit, cpu_least * 1_000 / cases, cpu * 1_000 / cases
-    note = f"floor {floor:.2f}; {wall:.1f} s; other processes used {others:.1f} cores"
-    add_row(what=f"{name}: time over the limit", found=wall / limit, unit="x", at_most=GOALS.get(work), note=note)
-    processor = {"unit": "ms", "at_most": PROCESSOR.get(work), "note": f"floor {spent:.2f}"}
-    add_row(what=f"{name}: processor time a case", found=used, **processor)
-    most = MEMORY if cases > 2_000 else None
-    add_row(what=f"{name}: memory", found=memory, unit="MB", at_most=most, note=f"floor {memory_least:.0f}")
+Runs = dict[str, list[Taken]]
+"""The runs of each program, one a round."""
 
 
-def against_the_floor(folder: Path, server: Server, work: tuple[int, int], runs: int, add_row: AddRow) -> None:
-    cases, calls = work
+@dataclass(frozen=True)
+class Program:
+    """A program that is measured: the floor, evalmark, or evalmark of another source."""
+
+    name: str
+    source: str | None = None
+    """The folder of another source of evalmark; None: the installed one."""
+
+
+def run_program(program: Program, words: list[str], place: tuple[Path, Server], calls: int) -> Taken:
+    """Run a command that makes so many calls; another source is found through PYTHONPATH."""
+    taken = measured(words, *place, {} if program.source is None else {"PYTHONPATH": program.source})
+    ended_well(taken, *place, calls)
+    return taken
+
+
+def rounds(programs: list[Program], work: tuple[int, int], count: int, place: tuple[Path, Server]) -> Runs:
+    """Run floor and programs alternately, in an order that turns round, so that a noisy moment hits all of them."""
+    (folder, server), (cases, calls) = place, work
     write_suite(folder, cases, calls)
-    bare: list[Taken] = []
-    ours: list[Taken] = []
-    for number in range(runs):  # in turn, so that a noisy moment hits both
-        bare.append(measured(floor(folder, server, calls), folder, server))
-        ours.append(measured(command(store=f"{cases}-{calls}-{number}.db"), folder, server))
-        ended_well(ours[-1], folder, server, cases * calls)
-    name = f"{cases:,} x {calls}"
-    row(f"{name}  floor", cases, calls, bare)
-    goal = f"goal {GOALS.get(work, '-')}" + (f", {MEMORY} MB" if cases > 2_000 else "")
-    row(f"{name}  evalmark", cases, calls, ours, goal)
-    tell_both(add_row, work, bare, ours)
+    runs: Runs = {"floor": []} | {program.name: [] for program in programs}
+    for number in range(count):
+        runs["floor"].append(run_program(Program("floor"), floor(folder, server, calls), place, cases * calls))
+        for program in programs[:: 1 if number % 2 == 0 else -1]:
+            words = command(store=f"{program.name}-{cases}-{calls}-{number}.db")
+            runs[program.name].append(run_program(program, words, place, cases * calls))
+    return runs
 
 
-def replayed_run(folder: Path, server: Server, cases: int, add_row: AddRow) -> None:
-    """Measure a replayed run, which sends no request."""
-    write_suite(folder, cases, 1)
-    store = f"{cases}-1-0.db"
-    if not (folder / store).exists():
-        ended_well(measured(command(store=store), folder, server), folder, server, cases)
-    taken = measured(command(store=store), folder, server)
-    ended_well(taken, folder, server, 0)
-    row(f"{cases:,} replayed", cases, 1, [taken], f"goal {REPLAYED} s")
-    note = f"{taken.cpu:.1f} s of processor time"
-    add_row(what=f"{cases:,} replayed", found=taken.wall, unit="s", at_most=REPLAYED, note=note)
+def multiple(runs: list[Taken], floors: list[Taken], key: str) -> float:
+    """Return the median, over the rounds, of a figure as a multiple of that of the floor."""
+    return median(getattr(run, key) / getattr(least, key) for run, least in zip(runs, floors, strict=True))
+
+
+def goals_in_words(limits: tuple[float, ...]) -> str:
+    names = ("bar", "goal", "exceptional")
+    return ", ".join(f"{name} {limit:g}" for name, limit in zip(names, limits, strict=False))
+
+
+def against_the_floor(
+    place: tuple[Path, Server], work: tuple[int, int], count: int, programs: list[Program], add_row: AddRow
+) -> Runs:
+    """Measure the programs on so many cases with so many calls each."""
+    cases, calls = work
+    runs = rounds(programs, work, count, place)
+    floors, name = runs["floor"], f"{cases:,} x {calls} call{'s' * (calls > 1)}"
+    for program, taken in runs.items():
+        row(
+            f"{cases:,} x {calls}  {program}",
+            cases,
+            calls,
+            taken,
+            f"{multiple(taken, floors, 'cpu'):.2f} x floor's CPU",
+        )
+    limits, least = PROCESSOR.get(work, ()), middle(floors)
+    for program in programs:
+        own = middle(runs[program.name])
+        what = name if program.source is None else f"{name}, {program.name}"
+        note = f"{own[1] * 1_000 / cases:.2f} ms a case, floor {least[1] * 1_000 / cases:.2f}"
+        note += f"; {goals_in_words(limits)}" if limits else ""
+        note += f"; other processes used {own[3]:.1f} cores"
+        add_row(
+            what=f"{what}: processor time over the floor's",
+            found=multiple(runs[program.name], floors, "cpu"),
+            unit="x",
+            at_most=limits[0] if limits else None,
+            note=note,
+        )
+        times = TIME.get(work, ())
+        limit = limit_of(cases, calls)
+        add_row(
+            what=f"{what}: time over the floor's",
+            found=multiple(runs[program.name], floors, "wall"),
+            unit="x",
+            at_most=times[0] if times else None,
+            note=f"{own[0] / limit:.2f} x the limit, floor {least[0] / limit:.2f}; {own[0]:.1f} s",
+        )
+        most = MEMORY if cases > 2_000 else None
+        add_row(what=f"{what}: memory", found=own[2], unit="MB", at_most=most, note=f"floor {least[2]:.0f}")
+    return runs
+
+
+def replayed_run(place: tuple[Path, Server], cases: int, runs: Runs, programs: list[Program], add_row: AddRow) -> None:
+    """Measure replays of runs, which send no request, against the floor, which sent them all.
+
+    The store then has one earlier run, with whose values those of the replayed run are compared.
+    """
+    write_suite(place[0], cases, 1)
+    for program in programs:
+        replays = []
+        for number, _ in enumerate(runs[program.name]):
+            words = command(store=f"{program.name}-{cases}-1-{number}.db")
+            replays.append(run_program(program, words, place, 0))
+        found, own = multiple(replays, runs["floor"], "cpu"), middle(replays)
+        row(f"{cases:,} replayed  {program.name}", cases, 1, replays, f"{found:.2f} x floor's CPU")
+        what = f"{cases:,} replayed" + ("" if program.source is None else f", {program.name}")
+        note = f"{own[1]:.1f} s of processor time, {own[0]:.1f} s by the clock"
+        add_row(what=f"{what}: processor time over the floor's", found=found, unit="x", at_most=REPLAYED, note=note)
 
 
 def killed_half_way(folder: Path, server: Server, cases: int, add_row: AddRow) -> None:
@@ -240,25 +306,29 @@ def killed_half_way(folder: Path, server: Server, cases: int, add_row: AddRow) -
     add_row(what=f"{name}: calls repeated", found=said["repeated"], at_most=JOBS, note=f"{JOBS} were under way")
 
 
-def many_in_flight(folder: Path, server: Server, cases: int, add_row: AddRow) -> None:
-    """How many calls a second one process makes where waiting is no limit."""
+def many_in_flight(place: tuple[Path, Server], cases: int, count: int, add_row: AddRow) -> None:
+    """Measure how many calls a second one process makes where waiting is no limit."""
+    folder, server = place
     write_suite(folder, cases, 1)
-    least = measured(floor(folder, server, 1, WIDE), folder, server)
-    taken = measured(command(store="wide.db", jobs=WIDE), folder, server)
-    ended_well(taken, folder, server, cases)
-    rate, most = cases / taken.wall, cases / least.wall
-    print(
-        f"{cases:,} x 1, {WIDE} in flight: {rate:,.0f} calls/s, {taken.cpu * 1_000 / cases:.2f} ms a case; floor {most:,.0f}"
-    )
-    note = f"floor {most:,.0f}; {taken.cpu * 1_000 / cases:.2f} ms of processor time a case, {taken.memory:.0f} MB"
+    floors, taken = [], []
+    for number in range(count):
+        floors.append(run_program(Program("floor"), floor(folder, server, 1, WIDE), place, cases))
+        words = command(store=f"wide-{number}.db", jobs=WIDE)
+        taken.append(run_program(Program("evalmark"), words, place, cases))
+    own, least = middle(taken), middle(floors)
+    share = 1 / multiple(taken, floors, "wall")
+    note = f"{cases / own[0]:,.0f} calls/s, floor {cases / least[0]:,.0f}; {own[1] * 1_000 / cases:.2f} ms a case, {own[2]:.0f} MB"
+    print(f"{cases:,} x 1, {WIDE} in flight: {share:.2f} of the floor's calls/s; {note}")
     goal = None if cases < WIDE_CASES else WIDE_RATE
-    add_row(what=f"{cases:,} x 1 call, {WIDE} in flight", found=rate, unit="calls/s", at_least=goal, note=note)
+    what = f"{cases:,} x 1 call, {WIDE} in flight: calls a second over the floor's"
+    add_row(what=what, found=share, unit="x", at_least=goal, note=note)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
-    parser.add_argument("--runs", type=int, default=3, help="number of runs with 2,000 cases; the median counts")
+    parser.add_argument("--runs", type=int, default=3, help="number of rounds; the median counts")
+    parser.add_argument("--before", metavar="SRC", help="the folder `src` of another checkout, measured alternately")
     parser.add_argument("--only", help="only the rows that start with this: 2000, 10000, replayed, killed, wide")
     parser.add_argument("--short", action="store_true", help="200 cases, once")
     add_json(parser)
@@ -267,24 +337,28 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     args = parsed()
-    sizes = SHORT if args.short else SIZES
+    sizes, count = (SHORT, 1) if args.short else (SIZES, args.runs)
+    programs = [Program("evalmark")]
+    if args.before is not None:
+        programs.insert(0, Program("before", str(Path(args.before).resolve())))
     wanted = lambda name: args.only is None or name.startswith(args.only)  # noqa: E731
     with (
         tempfile.TemporaryDirectory() as name,
         server_at(args.server) as server,
         row_output(args.json, table=True) as add_row,
     ):
-        folder = Path(name)
+        place = Path(name), server
         print_head("ms/case")
-        for work in sizes:
-            if wanted(str(work[0])):
-                against_the_floor(folder, server, work, args.runs if work[0] == 2_000 else 1, add_row)
+        known = {
+            work: against_the_floor(place, work, count, programs, add_row) for work in sizes if wanted(str(work[0]))
+        }
         if wanted("replayed"):
-            replayed_run(folder, server, sizes[-1][0], add_row)
+            work = sizes[-2]
+            replayed_run(place, work[0], known.get(work) or rounds(programs, work, count, place), programs, add_row)
         if wanted("killed"):
-            killed_half_way(folder, server, sizes[0][0], add_row)
+            killed_half_way(*place, sizes[0][0], add_row)
         if wanted("wide"):
-            many_in_flight(folder, server, sizes[0][0] if args.short else WIDE_CASES, add_row)
+            many_in_flight(place, sizes[0][0] if args.short else WIDE_CASES, count, add_row)
 
 
 if __name__ == "__main__":
