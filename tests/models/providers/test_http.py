@@ -60,7 +60,7 @@ def test_the_status_says_what_an_error_means_for_other_calls(status, fault):
         pytest.param(401, {"error": {"message": "Incorrect key"}}, "401 Unauthorized: Incorrect key. Check the key in OPENAI_API_KEY.", id="a wrong key"),
         pytest.param(404, {"error": "model not found"}, "model not found. Check the model 'some-model' and the address http://", id="no such model"),
         pytest.param(400, {"detail": [{"msg": "no"}]}, '400 Bad Request: [{"msg":"no"}].', id="a list, as FastAPI sends it"),
-        pytest.param(422, {"message": "too\nlong\x1b[31m"}, "422 Unprocessable Entity: too long.", id="a message of several lines"),
+        pytest.param(409, {"message": "too\nlong\x1b[31m"}, "409 Conflict: too long.", id="a message of several lines"),
         pytest.param(503, b"<html><body>Service Unavailable</body></html>", "503 Service Unavailable: a web page.", id="a web page"),
         pytest.param(500, b"\xff\xfe\x00", "500 Internal Server Error: ", id="bytes"),
         pytest.param(500, b"", "500 Internal Server Error.", id="nothing"),

@@ -97,8 +97,8 @@ def _network_error(error: Exception) -> NetworkError:
             return connect_error(error.os_error)
     if text := next((text for kind, text in _TEXTS if isinstance(error, kind)), None):
         return NetworkError(text)
-    if isinstance(error, OSError):
-        return broken_connection(error)
+    if isinstance(error, OSError):  # aiohttp's own errors have no number, and a text with the whole address
+        return broken_connection(error) if error.errno else NetworkError(NO_RESPONSE)
     if isinstance(error, ValueError):
         return NetworkError(INVALID_ADDRESS, fault="closed", sent=False)
     return NetworkError(f"the request failed ({type(error).__name__})")

@@ -161,6 +161,8 @@ class _Connection(asyncio.Protocol):
 
     async def exchange(self, head: bytes, body: bytes) -> RawResponse:
         """Send a request and return its response. Raises NetworkError if there is none."""
+        if not self.is_open:
+            raise NetworkError(NO_RESPONSE)
         response: asyncio.Future[RawResponse] = self._loop.create_future()
         self._response = response
         try:
@@ -171,6 +173,7 @@ class _Connection(asyncio.Protocol):
                 await self._write(memoryview(body))
             return await response
         except BaseException:
+            response.cancel()  # nothing waits for it any more
             self.abort()
             raise
 
