@@ -75,15 +75,10 @@ class LiveCollection:
 def as_stored(result: Result) -> Result:
     """Return the result with the numbers and texts that the store returns; most results have them already."""
     case, output = result.trial.case, result.output
-    is_plain = (
-        _are_plain((case.input, case.expected, output.error, output.seconds, output.waited))
-        and _is_plain(case.metadata)
-        and all(
-            _are_plain((score.raw, score.value, score.passed, score.reason)) and _is_plain(score.detail)
-            for score in result.scores
-        )
-    )
-    return result if is_plain else _stored(result)
+    values = [case.input, case.expected, case.metadata, output.error, output.seconds, output.waited]
+    for score in result.scores:
+        values += (score.raw, score.value, score.passed, score.reason, score.detail)
+    return result if _are_plain(values) else _stored(result)
 
 
 def _stored(result: Result) -> Result:
@@ -91,19 +86,20 @@ def _stored(result: Result) -> Result:
 
 
 def _are_plain(values: Iterable[Any], depth: int = 0) -> bool:
-    return all(_is_plain(value, depth) for value in values)
-
-
-def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Return whether the store returns exactly this value."""
-    kind = type(value)
-    if kind is str:
-        text: str = value
-        return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
-    if kind is float:
-        return math.isfinite(value)
-    if kind is int:
-        return abs(int(value)) < _MAX_INT
-    if depth < _MAX_DEPTH and kind is dict:
-        return _are_plain(value, depth + 1) and _are_plain(value.values(), depth + 1)
-    return kind in _SCALARS or (kind is list and depth < _MAX_DEPTH and _are_plain(value, depth + 1))
+    """Return whether the store returns exactly these values."""
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            is_plain = value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+        elif kind is float:
+            is_plain = math.isfinite(value)
+        elif kind is int:
+            is_plain = abs(value) < _MAX_INT
+        elif kind is dict or kind is list:
+            parts = (*value, *value.values()) if kind is dict else value
+            is_plain = not value or (depth < _MAX_DEPTH and _are_plain(parts, depth + 1))
+        else:
+            is_plain = kind in _SCALARS
+        if not is_plain:
+            return False
+    return True

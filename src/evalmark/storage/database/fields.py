@@ -105,7 +105,11 @@ def to_row_json(data: Any) -> str:
     """
     try:
         text = msgspec.json.encode(data)
-    except (TypeError, ValueError):  # a lone surrogate, say, or an integer that Python refuses to print
+    except (
+        msgspec.EncodeError,
+        TypeError,
+        ValueError,
+    ):  # a lone surrogate, say, or an integer that Python refuses to print
         return to_json(data)
     return text.decode() if text.isascii() else to_json(data)
 
