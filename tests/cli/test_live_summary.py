@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalmark.cli.terminal import run_command
+from evalmark.stats.summary import live_collection
 from evalmark.stats.summary.summarise import summarise
 
 BOT = """
@@ -19,6 +20,10 @@ def answer(text):
 def other(text):
     time.sleep(random.random() / 50)
     return "K" if text > "k" else text.upper()
+
+def slow(text):
+    time.sleep(1 if text == "b" else 0)
+    return text.upper()
 
 def fast(text):
     return text.upper()
@@ -113,3 +118,13 @@ def test_the_summary_of_a_resumed_run_is_read_from_the_store(evalmark, suite, su
     evalmark("run", "suite.json", "--retry-errors")
     assert [live is None for live, _ in summaries] == [False, True]
     assert summaries[1][1].total.trials > summaries[0][1].total.trials
+
+
+def test_the_summary_is_read_from_the_store_if_many_results_wait_for_a_slow_one(
+    evalmark, suite, summaries, monkeypatch
+):
+    monkeypatch.setattr(live_collection, "MAX_WAITING", 8)
+    evalmark("run", suite(target="bot:slow"), "-j", "4")
+    ((live, stored),) = summaries
+    assert live is None
+    assert stored.total.trials == 9 + 27

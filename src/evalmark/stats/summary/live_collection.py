@@ -18,6 +18,8 @@ ResultOrder = tuple[int, int, int, str]
 _SCALARS = frozenset((NoneType, bool))
 _MAX_INT = 1 << 63
 _MAX_DEPTH = 20
+MAX_WAITING = 5_000
+"""Results that may wait for an earlier one."""
 
 
 class LiveCollection:
@@ -25,7 +27,7 @@ class LiveCollection:
 
     A result waits until all results before it have arrived. So the numbers and their rounding are those of
     `collect`. Only new runs of single cases can be collected: the trials of each dataset have to start in the order of
-    their positions.
+    their positions. If too many results wait for a slow one, nothing is collected, so that memory does not grow.
     """
 
     def __init__(self) -> None:
@@ -44,19 +46,26 @@ class LiveCollection:
 
     def expect(self, trial: Trial) -> None:
         """Note that a trial starts; called for all trials in their order, after `start`."""
+        if self._collected is None:
+            return
         order = self._order(trial)
         self._latest = order[:2]
         heapq.heappush(self._expected, order)
 
     def add(self, results: Sequence[Result]) -> None:
         """Add stored results of trials that started, in any order."""
+        if self._collected is None:
+            return
         for result in results:
             self._arrived[self._order(result.trial)] = result
         while self._expected and self._expected[0] in self._arrived and self._expected[0][:2] < self._latest:
             self._collect(self._arrived.pop(heapq.heappop(self._expected)))
+        if len(self._arrived) > MAX_WAITING:
+            self._collected = None
+            self._arrived.clear()
 
     def finish(self) -> CollectedResults | None:
-        """Return what was collected, without trials that were stopped; None if `start` was not called."""
+        """Return what was collected, without trials that were stopped; None if nothing was."""
         for order in sorted(self._arrived):
             self._collect(self._arrived[order])
         self._arrived.clear()
