@@ -192,3 +192,33 @@ def test_the_ceiling_counts_outputs_on_which_two_people_disagree(evalmark, judge
     text = words(evalmark("audit").out)
     assert re.search(r"people agree with each other on 75 % \(53.1 . 88.8 %\) of 20 outputs", text)
     assert "5 contested" in text
+
+
+BOT = """
+def answer(row):
+    return str(row % 97 / 97)
+
+def judge(output):
+    return float(output)
+"""
+
+
+def test_labels_that_were_drawn_in_shards_are_not_taken_for_a_sample_of_the_merged_run(evalmark, world):
+    Path("bot.py").write_text(BOT)
+    Path("rows.jsonl").write_text("\n".join(json.dumps({"id": f"c{n}", "input": n}) for n in range(200)))
+    Path("s.yaml").write_text("target: bot:answer\ndatasets: [rows.jsonl]\nmetrics: ['bot:judge']\n")
+    for shard, drawn in ((1, 60), (2, 12)):
+        store = ("--store", f"{shard}.db")
+        assert evalmark("run", "s.yaml", "--shard", f"{shard}/2", *store).code == 0
+        assert evalmark("label", "last", "--sample", str(drawn), "-o", f"{shard}.csv", *store).code == 0
+        with Path(f"{shard}.csv").open(newline="") as file:
+            rows = [row | {"label": "up" if shard == 1 else "down"} for row in csv.DictReader(file)]
+        Path(f"{shard}.jsonl").write_text("\n".join(json.dumps({k: row[k] for k in ("id", "label")}) for row in rows))
+        assert evalmark("note", "--file", f"{shard}.jsonl", "--by", "ann", *store).code == 0
+    evalmark("merge", "1.db", "2.db", "-o", "merged.db")
+    assert "drawn at random by evalmark" in words(evalmark("audit", "last", "--store", "1.db").out)
+    audit = words(evalmark("audit", "last", "--store", "merged.db").out)
+    assert "drawn at random by evalmark" not in audit
+    assert "assumes labels were chosen at random within each range of scores" in audit
+    learned = evalmark("calibrate", "last", "--max-false-pass", "0.5", "--store", "merged.db")
+    assert "assumes labels were chosen at random" in words(learned.out)

@@ -129,6 +129,12 @@ def test_drawn_labels_take_the_place_of_chosen_ones_where_all_together_are_refus
     assert learned(EVERY_THIRD, sample(EVERY_THIRD)).is_random
 
 
+def test_labels_that_were_drawn_from_a_part_of_the_run_are_not_known_to_be_random():
+    one = learned(EVERY_THIRD, sample(EVERY_THIRD[:80], outputs=150), sample(EVERY_THIRD[80:], outputs=150))
+    assert not one.is_random
+    assert one.learned.threshold == learned(EVERY_THIRD).learned.threshold
+
+
 def test_with_every_output_labelled_nothing_is_assumed():
     assert learned(range(300)).is_random
 

@@ -103,7 +103,7 @@ def audit_graded(request: AuditRequest, store: Store) -> tuple[GradedAudit, ...]
         has_verdict = request.threshold is not None or has_verdicts(run.results, metric.name)
         known = scores or ({} if has_verdict else thumbs)
         if known:
-            drawn = set() if request.all_labels else drawn_keys(evidence.samples, known)
+            drawn = set() if request.all_labels else drawn_keys(evidence, known)
             truth = GradedTruth(
                 scores={key: known[key] for key in drawn} if len(drawn) >= FEW else known,
                 source="scores of people" if scores else "thumbs of people",

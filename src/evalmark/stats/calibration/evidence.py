@@ -60,6 +60,11 @@ class LabelEvidence:
         return len(self.told) - self.liked
 
     @property
+    def outputs(self) -> int:
+        """The number of outputs without an error, labelled or not."""
+        return len(self.told) + self.contested + self.unlabelled
+
+    @property
     def contradicting(self) -> int:
         """How many outputs are liked in one place and disliked in another; each label counts."""
         said = {liked: {one.content for one in self.told if one.liked is liked} for liked in (True, False)}

@@ -56,13 +56,21 @@ def _shift(
 
 def _drawn(evidence: LabelEvidence) -> tuple[LabelledOutput, ...]:
     """Return the labels on outputs that evalmark drew at random, none of which was skipped."""
-    keys = drawn_keys(evidence.samples, {one.key for one in evidence.told})
+    keys = drawn_keys(evidence, {one.key for one in evidence.told})
     return tuple(one for one in evidence.told if one.key in keys)
 
 
-def drawn_keys(samples: Sequence[LabelSample], labelled: Collection[str]) -> set[str]:
-    """Return the labelled outputs that evalmark drew at random among all outputs, from samples without gaps."""
-    random = [one for one in samples if not one.by_verdict and not skipped(one, labelled)]
+def drawn_keys(evidence: LabelEvidence, labelled: Collection[str]) -> set[str]:
+    """Return the labelled outputs that evalmark drew at random among all outputs, from samples without gaps.
+
+    Samples of fewer outputs than the run has are left out: they were drawn before the others were there, or of a shard,
+    and other shards may have more labels or fewer.
+    """
+    random = [
+        one
+        for one in evidence.samples
+        if not one.by_verdict and one.outputs >= evidence.outputs and not skipped(one, labelled)
+    ]
     return {trial for sample in random for trial in sample.trials if trial in labelled}
 
 
