@@ -89,7 +89,7 @@ def test_the_chart_fits_the_terminal(evalmark, suite, monkeypatch, columns, enco
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("nothing.yaml",), "Neither has any run this name or suite file"),
+        (("nothing.yaml",), "No run has this name or suite file either"),
         (("--metric", "style"), "no run has the metric 'style', or it equals the pass rate; there are 'pass rate'."),
         (("--target", "other"), "no run has the target 'other'; there are 'app:answer'."),
         (("--to", "html"), "--to takes json or md, not 'html'."),
@@ -107,7 +107,7 @@ def test_a_suite_with_no_complete_run_says_so(evalmark, suite, monkeypatch):
     monkeypatch.setenv("FAILING", "2")
     evalmark("run", "support.yaml", "-q", "-n", "3")
     found = evalmark("trend")
-    assert (found.code, "so there is nothing to show" in found.err) == (2, True)
+    assert (found.code, "so there is no trend to show" in found.err) == (2, True)
 
 
 def test_another_threshold_starts_a_new_series_and_is_named(evalmark, suite, world):
@@ -116,5 +116,5 @@ def test_another_threshold_starts_a_new_series_and_is_named(evalmark, suite, wor
     (world / "support.yaml").write_text(text.replace("[equals]", "[equals, {contains: {threshold: 1.0}}]"))
     suite(9)
     screen = " ".join(evalmark("trend").out.split())
-    assert "a new series starts, as the metric contains is new" in screen
+    assert "a new series starts: the metric contains is new" in screen
     assert "worse" not in screen

@@ -12,7 +12,7 @@ from evalmark.stats.comparison.baseline_choice import runs_of_series
 from evalmark.stats.comparison.metric_series import (
     FIRST,
     metric_series,
-    newest,
+    newest_runs,
     outside_notes,
     run_values,
 )
@@ -53,8 +53,8 @@ def test_a_fall_is_outside_and_the_next_run_starts_a_new_series():
     runs = [run_of(day, STEADY) for day in range(1, 11)] + [run_of(11, FALLEN), run_of(12, FALLEN)]
     found = series_of(runs)
     assert [one.point.outside for one in found.runs] == [None] * 10 + ["below", None]
-    assert next(one.starts for one in found.runs) == FIRST
-    assert found.runs[-1].starts == "the run before is outside of its control limits"
+    assert next(one.start_reason for one in found.runs) == FIRST
+    assert found.runs[-1].start_reason == "the run before is outside of its control limits"
     assert (found.runs[10].earlier, found.runs[10].since, found.runs[11].earlier) == (10, runs[0].created, 0)
     assert found.change(found.runs[10].point) == "worse"
 
@@ -111,7 +111,7 @@ CHANGES = {
 def test_a_series_starts_anew_where_compare_would_not_compare(header, reason):
     before = [run_of(day, STEADY, metrics=(JUDGED,), embedder="model-a/exact") for day in (1, 2)]
     after = run_of(3, FALLEN, **({"embedder": "model-a/exact"} | header))
-    assert [one.starts for one in series_of([*before, after]).runs] == [FIRST, "", reason]
+    assert [one.start_reason for one in series_of([*before, after]).runs] == [FIRST, "", reason]
 
 
 def test_a_threshold_does_not_change_the_values_of_its_own_metric():
@@ -119,8 +119,11 @@ def test_a_threshold_does_not_change_the_values_of_its_own_metric():
     metrics = (Metric(name="correct", threshold=0.5), Metric(name="other", threshold=0.5))
     stricter = (replace(metrics[0], threshold=0.55), metrics[1])
     runs = [run_of(1, values, metrics=metrics), run_of(2, values, metrics=stricter)]
-    assert [one.starts for one in series_of(runs, "correct").runs] == [FIRST, ""]
-    assert [one.starts for one in series_of(runs).runs] == [FIRST, "correct: the threshold was 0.5 and is now 0.55"]
+    assert [one.start_reason for one in series_of(runs, "correct").runs] == [FIRST, ""]
+    assert [one.start_reason for one in series_of(runs).runs] == [
+        FIRST,
+        "correct: the threshold was 0.5 and is now 0.55",
+    ]
 
 
 def test_edited_cases_are_new_ones():
@@ -130,7 +133,7 @@ def test_edited_cases_are_new_ones():
         for n, one in enumerate(other.results)
     )
     found = series_of([run_of(1, STEADY), replace(other, results=edited)])
-    assert found.runs[1].starts == "it has no case in common with earlier runs"
+    assert found.runs[1].start_reason == "it has no case in common with earlier runs"
 
 
 def test_a_metric_that_equals_the_pass_rate_is_left_out_and_others_share_the_false_alarms():
@@ -171,4 +174,4 @@ def test_runs_of_other_suites_and_of_some_cases_are_left_out():
 
 def test_the_newest_runs_keep_the_limits_of_the_whole_series():
     found = series_of([run_of(day, STEADY) for day in range(1, 11)])
-    assert newest(found, 3).runs == found.runs[-3:]
+    assert newest_runs(found, 3).runs == found.runs[-3:]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evalmark.core.values.run import Run
     from evalmark.inputs.documents import atomic_write
-    from evalmark.reports.files import trend_documents
+    from evalmark.reports.files import trend as trend_files
     from evalmark.reports.terminal import trend as trend_chart
     from evalmark.stats.comparison import baseline_choice, metric_series
     from evalmark.stats.comparison.metric_series import MetricSeries
@@ -28,7 +28,7 @@ else:
     metric_series = LazyModule("evalmark.stats.comparison.metric_series")
     stored = LazyModule("evalmark.storage.store.store")
     trend_chart = LazyModule("evalmark.reports.terminal.trend")
-    trend_documents = LazyModule("evalmark.reports.files.trend_documents")
+    trend_files = LazyModule("evalmark.reports.files.trend")
 
 FORMATS = ("json", "md")
 
@@ -39,7 +39,7 @@ Which = Annotated[
     ),
 ]
 Metric = Annotated[
-    str | None, typer.Option("--metric", metavar="NAME", help="The metric to show, or `all` [the pass rate].")
+    str | None, typer.Option("--metric", metavar="NAME", help="The metric to show, or `all` [pass rate].")
 ]
 Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="Only this target [all].")]
 Last = Annotated[int, typer.Option("-n", "--last", min=1, max=flags.MAX_COUNT, help="Number of runs to show.")]
@@ -68,15 +68,19 @@ def trend(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Show the pass rate or a metric over the runs of a suite, with control limits.
 
-    A run outside of the limits has changed. The limits account for a look at every run.
+    The limits account for looking at every run: while nothing changes, the chance of any run outside is at most 5 %.
+
+    For example: evalmark trend suite.yaml --metric all
     """
     _check_formats(to, output or [])
     with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
         runs = baseline_choice.runs_of_series(_newest(run_store, which), run_store.runs())
         if not runs:
-            raise ConfigError(f"No complete run of {which!r} asked every case, so there is nothing to show.")
+            raise ConfigError(
+                f"{which!r} has no complete run of all its cases, so there is no trend to show. Run the whole suite first."
+            )
         found = metric_series.metric_series([metric_series.run_values(run) for run in runs])
-    series = [metric_series.newest(one, last) for one in found]
+    series = [metric_series.newest_runs(one, last) for one in found]
     chosen = _chosen(series, metric, target)
     for path in output or ():
         atomic_write.write_atomically(path, "".join(_document(path.suffix[1:], series, chosen)), "the trend")
@@ -102,9 +106,7 @@ def _newest(run_store: "Store", which: str) -> "Run":
     try:
         return run_store.run(which)
     except NotFoundError as error:
-        raise ConfigError(
-            f"{error} Neither has any run this name or suite file; evalmark list shows all runs."
-        ) from None
+        raise ConfigError(f"{error} No run has this name or suite file either; evalmark list shows all runs.") from None
 
 
 def _is_file(run: "Run", which: str) -> bool:
@@ -133,5 +135,5 @@ def _chosen(series: "Sequence[MetricSeries]", metric: str | None, target: str | 
 
 def _document(kind: str, series: "Sequence[MetricSeries]", chosen: "Sequence[MetricSeries]") -> "list[str]":
     if kind == "json":
-        return list(trend_documents.trend_as_json(chosen))
-    return list(trend_documents.trend_in_markdown(series, chosen))
+        return list(trend_files.trend_as_json(chosen))
+    return list(trend_files.trend_in_markdown(series, chosen))

@@ -8,17 +8,7 @@ from typing import Literal, NamedTuple
 from markupsafe import Markup
 
 from evalmark.core.text import count, one_line
-from evalmark.reports.text import titles
-from evalmark.reports.text.numbers import (
-    interval_text as wording_interval,
-)
-from evalmark.reports.text.numbers import (
-    number_text as wording_figure,
-)
-from evalmark.reports.text.numbers import (
-    percent,
-    share_interval,
-)
+from evalmark.reports.text import numbers, titles
 from evalmark.reports.text.trend import limits_text, metric_name, outside_lines
 from evalmark.stats.comparison.metric_series import MetricSeries, SeriesRun, series_value
 from evalmark.stats.inference.intervals import Interval, Share
@@ -180,13 +170,13 @@ class MeasuredValue(NamedTuple):
     @property
     def text(self) -> str:
         """The value as text."""
-        return percent(self.value) if self.unit == "share" else wording_figure(self.value, self.kind)
+        return numbers.percent(self.value) if self.unit == "share" else numbers.number_text(self.value, self.kind)
 
     @property
     def interval_text(self) -> str:
         """The interval as text."""
         interval = self.interval
-        return share_interval(interval) if self.unit == "share" else wording_interval(interval, self.kind)
+        return numbers.share_interval(interval) if self.unit == "share" else numbers.interval_text(interval, self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,14 +287,12 @@ def draw_limits(series: MetricSeries) -> Markup:
     runs = series.runs
     unit: Unit = "share" if series.is_share else ""
     across = Axis(low=-0.5, high=max(0.5, len(runs) - 0.5), ticks=(0.0, 1.0), start=_LEFT, end=WIDE - _RIGHT)
-    numbers = [
-        number for one in runs for number in (one.point.value, one.point.low, one.point.high) if number is not None
-    ]
-    up = axis(min(numbers), max(numbers), (HIGH - _BOTTOM, _TOP), unit=unit)
+    drawn = [value for one in runs for value in (one.point.value, one.point.low, one.point.high) if value is not None]
+    up = axis(min(drawn), max(drawn), (HIGH - _BOTTOM, _TOP), unit=unit)
     name = metric_name(series)
     parts = [*y_axis(up, _LEFT, across.end, name), *_days([one_line(one.run.created[:10]) for one in runs], across)]
     for number, one in enumerate(runs):
-        if one.starts and number:
+        if one.start_reason and number:
             parts.append(path("grid", (across.at(number - 0.5), up.start), (across.at(number - 0.5), up.end)))
     for side in (_ends_of(runs, "low"), _ends_of(runs, "high")):
         parts += [path("cut", *((across.at(x), up.at(y)) for x, y in steps)) for steps in side]
@@ -320,28 +308,28 @@ def draw_limits(series: MetricSeries) -> Markup:
 
 def _ends_of(runs: Sequence[SeriesRun], end: Literal["low", "high"]) -> list[list[tuple[float, float]]]:
     """Return the limits at one end as steps, one list for each stretch of runs that have a limit."""
-    found: list[list[tuple[float, float]]] = []
+    stretches: list[list[tuple[float, float]]] = []
     is_open = False
     for number, one in enumerate(runs):
         limit: float | None = getattr(one.point, end)
-        if limit is None or one.starts:
+        if limit is None or one.start_reason:
             is_open = False
         if limit is not None:
             if not is_open:
-                found.append([])
-            found[-1] += [(number - 0.5, limit), (number + 0.5, limit)]
+                stretches.append([])
+            stretches[-1] += [(number - 0.5, limit), (number + 0.5, limit)]
             is_open = True
-    return found
+    return stretches
 
 
 def _segments(runs: Sequence[SeriesRun], across: Axis, up: Axis) -> list[list[tuple[float, float]]]:
     """Return the points of each series of runs."""
-    found: list[list[tuple[float, float]]] = []
+    segments: list[list[tuple[float, float]]] = []
     for number, one in enumerate(runs):
-        if one.starts or not found:
-            found.append([])
-        found[-1].append((across.at(number), up.at(one.point.value)))
-    return found
+        if one.start_reason or not segments:
+            segments.append([])
+        segments[-1].append((across.at(number), up.at(one.point.value)))
+    return segments
 
 
 def _limit_mark(series: MetricSeries, one: SeriesRun, x: float, y: float) -> Iterator[Markup]:

@@ -16,28 +16,28 @@ _MARKS = {"": "●", "worse": "▼", "better": "▲"}
 _STYLES = {"●": "", "▼": "bold red", "▲": "bold green", "╌": "dim", "┊": "dim", " ": ""}
 
 
-def trend_screen(series: Sequence[MetricSeries], of: Sequence[MetricSeries], style: TerminalStyle = DEFAULT) -> str:
-    """Draw each series of `of`; `series` are all metrics that share the permitted false alarms."""
-    if not of:
+def trend_screen(series: Sequence[MetricSeries], shown: Sequence[MetricSeries], style: TerminalStyle = DEFAULT) -> str:
+    """Draw the shown series, and list the runs of all series that are outside of their limits."""
+    if not shown:
         return render([Text("No complete run of this suite has a score yet.")], style)
     parts: list[RenderableType] = []
-    for one in of:
+    for one in shown:
         parts += [*_chart(one, style), Text("")]
-    last = of[0].runs[-1].run
+    last = shown[0].runs[-1].run
     return render(
-        [Text(one_line(last.name or last.suite, 70), style="bold"), Text(""), *parts, *_remarks(series, of)], style
+        [Text(one_line(last.name or last.suite, 70), style="bold"), Text(""), *parts, *_remarks(series, shown)], style
     )
 
 
 def _chart(series: MetricSeries, style: TerminalStyle) -> Iterator[RenderableType]:
     widest = max(len(series_value(series, value)) for value in _ends(series.runs))
-    room = content_width(style) - widest - 3
-    runs = series.runs[-room:]
-    step = max(1, min(6, room // len(runs)))
+    width = content_width(style) - widest - 3
+    runs = series.runs[-width:]
+    step = max(1, min(6, width // len(runs)))
     target = f" · {one_line(series.target, 40)}" if series.target else ""
     left_out = len(series.runs) - len(runs)
-    shown = f" (the newest {len(runs):,})" if left_out else ""
-    yield Text(f"{metric_name(series)}{target} · {count(len(series.runs), 'run')}{shown}")
+    newest_only = f" (the newest {len(runs):,})" if left_out else ""
+    yield Text(f"{metric_name(series)}{target} · {count(len(series.runs), 'run')}{newest_only}")
     low, high = _ends(runs)
     rows = _rows(series, runs, (low, high), step)
     for number, row in enumerate(rows):
@@ -75,7 +75,7 @@ def _rows(series: MetricSeries, runs: Sequence[SeriesRun], ends: tuple[float, fl
     grid = [[" "] * (len(runs) * step) for _ in range(_ROWS)]
     for number, one in enumerate(runs):
         columns = range(number * step, (number + 1) * step)
-        if one.starts and number:
+        if one.start_reason and number:
             for line in grid:
                 line[columns[0]] = "┊"
         for limit in _known_limits(one):
@@ -84,9 +84,9 @@ def _rows(series: MetricSeries, runs: Sequence[SeriesRun], ends: tuple[float, fl
     return grid
 
 
-def _remarks(series: Sequence[MetricSeries], of: Sequence[MetricSeries]) -> Iterator[RenderableType]:
+def _remarks(series: Sequence[MetricSeries], shown: Sequence[MetricSeries]) -> Iterator[RenderableType]:
     for change, line in outside_lines(series):
         yield Text(f"{_MARKS[change]} {change}: {line}", style=_STYLES[_MARKS[change]])
-    for line in start_lines(of):
+    for line in start_lines(shown):
         yield Text(f"┊ {line}", style="dim")
     yield Text(f"● run  ╌ control limits  {false_alarm_sentence(series)}", style="dim")

@@ -1,9 +1,10 @@
-"""Sentences on a metric over runs, for all reports."""
+"""Sentences about a metric over runs, for all reports."""
 
 from collections.abc import Iterator, Sequence
 
 from evalmark.core.text import count, one_line
 from evalmark.stats.comparison.metric_series import FIRST, MetricSeries, SeriesRun, series_value
+from evalmark.stats.inference.control_chart import FALSE_ALARMS
 
 from .numbers import DASH
 
@@ -16,15 +17,11 @@ def metric_name(series: MetricSeries) -> str:
 def limits_text(series: MetricSeries, run: SeriesRun) -> str:
     """Format the control limits of a run; `none` where no value would be outside yet."""
     low, high = run.point.low, run.point.high
-    if low is None or high is None:
-        return (
-            f"from {series_value(series, low)}"
-            if low is not None
-            else f"to {series_value(series, high)}"
-            if high is not None
-            else "none"
-        )
-    return f"{series_value(series, low)} {DASH} {series_value(series, high)}"
+    if low is not None and high is not None:
+        return f"{series_value(series, low)} {DASH} {series_value(series, high)}"
+    if low is not None:
+        return f"from {series_value(series, low)}"
+    return "none" if high is None else f"to {series_value(series, high)}"
 
 
 def outside_lines(series: Sequence[MetricSeries]) -> Iterator[tuple[str, str]]:
@@ -34,23 +31,18 @@ def outside_lines(series: Sequence[MetricSeries]) -> Iterator[tuple[str, str]]:
     for one, run in sorted(runs, key=lambda found: found[1].run.created, reverse=True):
         change = one.change(run.point)
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
-        limit = run.point.low if run.point.outside == "below" else run.point.high
         value = f"{metric_name(one)}{target} {series_value(one, run.point.value)}"
-        limited = f"{run.point.outside} the limit of {series_value(one, limit)} after {count(run.earlier, 'run')}"
+        limited = f"{run.point.outside} the limit of {series_value(one, run.point.passed_limit)} after {count(run.earlier, 'run')}"
         yield change, f"{run.run.id}: {value}, {limited}"
 
 
 def start_lines(series: Sequence[MetricSeries]) -> Iterator[str]:
     """Yield a sentence for each run with which a new series starts, and why."""
-    found: dict[str, None] = {}
-    for one in series:
-        for run in one.runs:
-            if run.starts and run.starts != FIRST:
-                found[f"{run.run.id}: a new series starts, as {run.starts}"] = None
-    return iter(found)
+    starting = [run for one in series for run in one.runs if run.start_reason not in ("", FIRST)]
+    yield from dict.fromkeys(f"{run.run.id}: a new series starts: {run.start_reason}" for run in starting)
 
 
-def false_alarm_sentence(series: Sequence[MetricSeries], share: float = 0.05) -> str:
-    """Say how often runs are outside while nothing changes."""
+def false_alarm_sentence(series: Sequence[MetricSeries]) -> str:
+    """State the probability of a run outside while nothing changes."""
     over = f"all runs of a series and {count(len(series), 'metric')}" if len(series) > 1 else "all runs of a series"
-    return f"While nothing changes, the chance of any run outside is at most {100 * share:g} %, over {over}."
+    return f"While nothing changes, the chance of any run outside is at most {100 * FALSE_ALARMS:g} %, over {over}."

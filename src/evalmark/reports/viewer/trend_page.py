@@ -22,7 +22,7 @@ from evalmark.reports.html.trend_chart import (
 )
 from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, start_lines
 from evalmark.stats.comparison.baseline_choice import runs_of_series
-from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest, run_values
+from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest_runs, run_values
 
 from .background import Task
 from .listed_metrics import ListedMetrics
@@ -96,7 +96,7 @@ def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) ->
         series = view.figures.found(task, lambda patiently: metric_series([run_values(patiently(run)) for run in runs]))
     except EvalmarkError:  # a result is damaged, or a run was deleted: its own page shows the error
         return []
-    return None if series is None else [newest(one, MOST) for one in series]
+    return None if series is None else [newest_runs(one, MOST) for one in series]
 
 
 def suite_of(run: Run) -> str:

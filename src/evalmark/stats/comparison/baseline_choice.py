@@ -37,9 +37,11 @@ def comparable_runs(run: Run, runs: Iterable[Run]) -> Iterator[Run]:
 
 @check_arguments
 def runs_of_series(run: Run, runs: Iterable[Run]) -> list[Run]:
-    """Return the runs with the suite and name of a run that asked every case, the oldest first.
+    """Return the complete runs of the same suite and name, the oldest first; their results are not read.
 
-    `runs` are those of a store, the newest first. Results are not read. A run without a name or a suite has no series.
+    Args:
+        run: A run of the suite; without a name or a suite it has no series.
+        runs: The runs of a store, the newest first.
     """
     if not (run.name or run.suite):
         return []

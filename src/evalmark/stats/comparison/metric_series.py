@@ -18,7 +18,7 @@ from .metric_values import VERDICT, TargetValues, target_values
 from .scoring_rules import decide_rule
 
 FIRST = "the first run"
-"""Why the first series starts."""
+"""The start reason of the first run of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,22 +26,22 @@ class SeriesValues:
     """The values of one metric on one target of a run."""
 
     units: Mapping[Unit, tuple[float, int]]
-    """For each cluster of cases the sum of its values, and how many these are."""
+    """For each cluster of cases the sum and the number of its values."""
     direction: Direction
     bounded: bool
-    """Whether values lie from 0 to 1; otherwise they are in the scorer's own unit."""
+    """Whether values lie between 0 and 1; otherwise they are in the scorer's own unit."""
     is_share: bool
     """Whether all values are 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunValues:
-    """What a control chart needs of a run."""
+    """The values of a run that control charts need."""
 
     run: Run
-    """The header; its results are not read again."""
+    """The run without its results."""
     columns: Mapping[tuple[str, str], SeriesValues]
-    """By target and metric; the empty metric is pass or fail."""
+    """By target and metric; the metric is empty for the pass rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +50,14 @@ class SeriesRun:
 
     run: Run
     n: int
-    """Values that the mean is over."""
+    """The number of values in the mean."""
     point: ChartPoint
-    starts: str = ""
-    """Why a new series starts with this run; empty if it does not."""
+    start_reason: str = ""
+    """Why a new series starts with this run; empty if it continues one."""
     since: str
-    """When the first run of its series was created, ISO 8601."""
+    """When the first run of the series was created, ISO 8601."""
     earlier: int
-    """Runs of the series before this one."""
+    """The number of runs of the series before this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,9 @@ class MetricSeries:
     """Empty: the pass rate."""
     direction: Direction
     unit: str
-    """The unit of values that are not from 0 to 1; empty for others."""
+    """The unit of values that are not between 0 and 1; empty for others."""
     is_share: bool
-    """Whether means are shares, to be shown in percent."""
+    """Whether the mean is a share, shown in percent."""
     runs: tuple[SeriesRun, ...]
 
     def change(self, point: ChartPoint) -> str:
@@ -83,7 +83,14 @@ class MetricSeries:
 
 @check_arguments
 def run_values(run: Run) -> RunValues:
-    """Read the results of a run once, and return what control charts need."""
+    """Read the results of a run once and return the values that control charts need.
+
+    Args:
+        run: The run; its results may be read from disk.
+
+    Returns:
+        The values of each metric on each target, by cluster of cases.
+    """
     finder = ClusterFinder(run)
     columns: dict[tuple[str, str], SeriesValues] = {}
     for target, values in target_values(run, finder).items():
@@ -101,7 +108,7 @@ def _column(values: TargetValues, metric: str) -> SeriesValues | None:
     clusters: defaultdict[int, list[Key]] = defaultdict(list)
     for key in numbers:
         clusters[values.clusters[key]].append(key)
-    # A cluster of which other cases were judged, or one more often, is another unit: its values cannot be exchanged.
+    # A cluster with other judged cases, or more repeats of one, is another unit: its values are not exchangeable.
     units: dict[Unit, tuple[float, int]] = {}
     for keys in clusters.values():
         unit = tuple((key, values.cases[key], len(numbers[key])) for key in sorted(keys))
@@ -117,18 +124,22 @@ def _column(values: TargetValues, metric: str) -> SeriesValues | None:
 
 @check_arguments
 def metric_series(runs: Sequence[RunValues], false_alarms: float = FALSE_ALARMS) -> tuple[MetricSeries, ...]:
-    """Return every metric on every target over runs, with control limits.
+    """Compute the control limits of every metric on every target over the runs of a suite.
 
     The permitted false alarms are split evenly over the metrics and targets of a run. A metric that equals the pass rate
-    in every run is left out.
+    in every run is left out. A new series starts where values are not comparable with those of the run before, and after a
+    run outside of its limits.
 
     Args:
-        runs: The runs of one suite, the oldest first.
-        false_alarms: The largest probability that any run of an unchanged series is outside of its limits, over all its metrics
-            and targets and all its runs, above 0 and below 1.
+        runs: The values of the runs of one suite, the oldest first.
+        false_alarms: The probability, at most, that any run of an unchanged suite is outside of its limits, over all runs,
+            metrics and targets; above 0 and below 1.
 
     Returns:
         For each target the pass rate, then its other metrics, in the order of the newest run.
+
+    Raises:
+        ValueError: `false_alarms` is out of range.
     """
     names = [name for values in reversed(runs) for name in values.columns]
     kept = [name for name in dict.fromkeys(names) if not _equals_pass_rate(name, runs)]
@@ -151,30 +162,30 @@ def _equals_pass_rate(name: tuple[str, str], runs: Sequence[RunValues]) -> bool:
 def _series(
     name: tuple[str, str], runs: Sequence[RunValues], kept: Sequence[tuple[str, str]], false_alarms: float
 ) -> MetricSeries:
-    shown: list[SeriesRun] = []
+    series: list[SeriesRun] = []
     chart: ControlChart | None = None
     before: RunValues | None = None
     with_metric = [one for one in runs if name in one.columns]
     for one in with_metric:
         column = one.columns[name]
-        starts = FIRST if before is None else _start_reason(one, before, name)
-        if shown and shown[-1].point.outside:
-            starts = starts or "the run before is outside of its control limits"
+        reason = FIRST if before is None else _start_reason(one, before, name)
+        if series and series[-1].point.outside:
+            reason = reason or "the run before is outside of its control limits"
         point: ChartPoint | None = None
-        if chart is not None and not starts:
+        if chart is not None and not reason:
             point = chart.add(column.units)
-            starts = "" if point.compared else "it has no case in common with earlier runs"
-        if chart is None or point is None or starts:
+            reason = "" if point.compared else "it has no case in common with earlier runs"
+        if chart is None or point is None or reason:
             tests = sum(other in one.columns for other in kept)
             chart = ControlChart(false_alarms / max(1, tests), ends=(0.0, 1.0) if column.bounded else None)
             point = chart.add(column.units)
-        last = shown[-1] if shown and not starts else None
-        shown.append(
+        last = series[-1] if series and not reason else None
+        series.append(
             SeriesRun(
                 run=one.run,
                 n=sum(n for _, n in column.units.values()),
                 point=point,
-                starts=starts,
+                start_reason=reason,
                 since=last.since if last else one.run.created,
                 earlier=last.earlier + 1 if last else 0,
             )
@@ -188,12 +199,12 @@ def _series(
         direction=newest.columns[name].direction,
         unit="" if newest.columns[name].bounded else metrics.get(name[1], "") or "in its own unit",
         is_share=all(one.columns[name].is_share for one in with_metric),
-        runs=tuple(shown),
+        runs=tuple(series),
     )
 
 
 def _start_reason(now: RunValues, before: RunValues, name: tuple[str, str]) -> str:
-    """Return why the values of a run cannot be compared with those of the run before; empty if they can."""
+    """Return why the values of a run are not comparable with those of the run before; empty if they are."""
     if now.run.repeat != before.run.repeat:
         return f"each case ran {count(before.run.repeat, 'time')} and now runs {count(now.run.repeat, 'time')}"
     column, earlier = now.columns[name], before.columns[name]
@@ -203,7 +214,7 @@ def _start_reason(now: RunValues, before: RunValues, name: tuple[str, str]) -> s
 
 
 def _rule_changes(now: Run, before: Run, name: str) -> Iterator[str]:
-    """Yield what changed of the rule of a metric, or of all rules for the pass rate."""
+    """Yield the changes of the scoring rule of a metric, or of all rules for the pass rate."""
     other_model = len({model_and_mode(one.embedder)[0] for one in (now, before) if one.embedder}) > 1
     mine, theirs = ({(metric.dataset, metric.name): metric for metric in one.metrics} for one in (now, before))
     for key in dict.fromkeys([*mine, *theirs]):
@@ -218,8 +229,8 @@ def _rule_changes(now: Run, before: Run, name: str) -> Iterator[str]:
             yield f"{key[1]}: {decision.was}"
 
 
-def newest(series: MetricSeries, most: int) -> MetricSeries:
-    """Return a series with its newest runs only; their limits stay those of the whole series."""
+def newest_runs(series: MetricSeries, most: int) -> MetricSeries:
+    """Return a series with at most so many of its newest runs; their limits stay those of the whole series."""
     return replace(series, runs=series.runs[-most:])
 
 
@@ -231,12 +242,11 @@ def outside_notes(run: Run, series: Sequence[MetricSeries]) -> Iterator[str]:
         point, change = last.point, one.change(last.point)
         if last.run.id != run.id or not change:
             continue
-        limit = point.low if point.outside == "below" else point.high
         warning = "Warning: " if change == "worse" else ""
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
         yield (
             f"{warning}{one_line(one.metric, 40) or 'pass rate'}{target} {OUTSIDE_LIMITS[change]}: "
-            f"{series_value(one, point.value)}, {point.outside} the limit of {series_value(one, limit)} after "
+            f"{series_value(one, point.value)}, {point.outside} the limit of {series_value(one, point.passed_limit)} after "
             f"{count(last.earlier, 'run')} since {last.since[:10]}; evalmark trend {run.id} shows them."
         )
 

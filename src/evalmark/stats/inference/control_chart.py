@@ -1,4 +1,4 @@
-"""Control limits for a mean that is measured again and again on the same cases."""
+"""Control limits for a mean that is measured repeatedly on the same cases."""
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -8,21 +8,21 @@ from typing import Any, Literal
 from evalmark.core.lazy import need
 
 FALSE_ALARMS = 0.05
-"""The largest probability that any run of an unchanged series is outside of its limits, however many runs there are."""
-_TIES = 200
+"""The probability, at most, that any run of an unchanged series is outside of its limits, however many runs there are."""
+_TIE_DRAWS = 200
 """Random draws of the ranks of tied sums; a run is outside if at least half of them agree."""
 _POWERS = (0.1, 0.25, 0.5)
 """Powers of the bets: small ones win much from one very unlikely run, large ones a little from each of many."""
 _EARLY = 6
 """A change is as likely in the first 3 * _EARLY runs as in all later ones."""
-_STEPS = 4_000
+_GRID_STEPS = 4_000
 """Steps of the grid on which sums are computed, unless all values are whole numbers."""
-_WHOLE = 20_000
+_MAX_WHOLE = 20_000
 """The largest sum of whole numbers that is computed without a grid."""
-_DIRECT = 2_000
+_MAX_DIRECT = 2_000
 """The largest number of probabilities that are convolved without a Fourier transform."""
-_MOVED = 100
-"""The largest number of units without any change so far that are assumed to change, to find a limit."""
+_MAX_MOVED = 100
+"""The largest number of units with equal values in all runs that are assumed to change, to find a limit."""
 
 Side = Literal["below", "above"]
 Unit = Hashable
@@ -39,22 +39,27 @@ class ChartPoint:
     high: float | None
     """The highest value within the limits; None if no value of these units would be above them."""
     outside: Side | None
-    """On which side the run is outside of its limits; None if it is within."""
+    """The side on which the run is outside of its limits; None if it is within them."""
     compared: int
-    """Units that earlier runs of the series have, too."""
+    """The number of units that earlier runs of the series have too."""
+
+    @property
+    def passed_limit(self) -> float | None:
+        """The limit that the value is beyond; None if it is within its limits."""
+        return {"below": self.low, "above": self.high, None: None}[self.outside]
 
 
 class ControlChart:
-    """Tells run by run whether a mean has changed, by a sequence of bets that accounts for looking at every run.
+    """Detects run by run whether a mean has changed, with limits that account for looking at every run.
 
-    If nothing changes, each unit (a case, or a cluster of cases) may as well have had its values in another order.
-    Then the rank of a run's sum, among all sums that result from exchanging its values with those of earlier runs, is
-    uniform and independent of earlier ranks. Bets on low ranks, and others on high ranks, win much only if that is
-    wrong: the probability that they ever multiply their stake by 1 / p is at most p (Ville's inequality). The bets are
-    a mixture of power martingales (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005);
-    a part of the stake enters with each run, since a change may come at any run. Ranks of tied sums are random, so the
-    bets are placed on many draws, and a run is outside if at least half of them have won; each draw has half of the
-    permitted false alarms, which makes up for that (Markov's inequality).
+    If nothing changes, the values of each unit (a case, or a cluster of cases) are exchangeable between runs: any order
+    is equally likely. Then the rank of a run's sum, among all sums that result from exchanging its values with those of
+    earlier runs, is uniform and independent of earlier ranks. Bets on low ranks, and others on high ranks, gain much only
+    if that is wrong: the probability that they ever multiply their stake by 1 / p is at most p (Ville's inequality). The
+    bets are a mixture of power martingales (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World,
+    2005); a part of the stake enters with each run, since a change may come at any run. Ranks of tied sums are random, so
+    the bets are placed on many draws, and a run is outside if at least half of them have reached the goal; each draw has
+    half of the permitted false alarms, which makes up for that (Markov's inequality).
 
     A run outside of its limits is the last one of its series: the next one belongs on a new chart.
 
@@ -75,17 +80,21 @@ class ControlChart:
     def __init__(self, false_alarms: float = FALSE_ALARMS, ends: tuple[float, float] | None = (0.0, 1.0)) -> None:
         if not 0 < false_alarms < 1:
             raise ValueError(f"false_alarms must be between 0 and 1, got {false_alarms!r}")
-        self._enough = 4 / false_alarms  # half for each side, and half of that for each draw of ties
+        self._goal = 4 / false_alarms  # half for each side, and half of that for each draw of ties
         self._ends = ends
         self._values: dict[Unit, list[float]] = {}
         self._looks = 0
-        self._bets = (_Bets(self._enough), _Bets(self._enough))
+        self._bets = (_Bets(self._goal), _Bets(self._goal))
 
     def add(self, run: Mapping[Unit, tuple[float, int]]) -> ChartPoint:
-        """Add the next run: for each unit the sum of its values, and how many these are.
+        """Add the next run of the series and return its control limits.
 
-        A unit has to consist of the same cases, each as often, in every run in which it occurs. Units may come and go
-        for reasons that do not depend on their values.
+        Args:
+            run: For each unit the sum and the number of its values. A unit consists of the same cases, each with as many
+                values, in every run that has it. Units may come and go for reasons that do not depend on their values.
+
+        Returns:
+            The mean of the run, its limits, and whether it is outside.
 
         Raises:
             ValueError: the run has no value.
@@ -100,7 +109,7 @@ class ControlChart:
         if not seen:
             return ChartPoint(value=total / n, low=None, high=None, outside=None, compared=0)
         self._looks += 1
-        ties = need("numpy").random.default_rng(self._looks).random(_TIES)
+        ties = need("numpy").random.default_rng(self._looks).random(_TIE_DRAWS)
         below, above = self._bets
         sums = _possible_sums(list(seen.values()))
         down = below.distance(sums, ties, self._looks, self._unchanged(seen, run, 0))
@@ -117,7 +126,7 @@ class ControlChart:
     def _unchanged(
         self, seen: Mapping[Unit, Sequence[float]], run: Mapping[Unit, tuple[float, int]], end: int
     ) -> Iterator[tuple[float, int]]:
-        """Yield how far each unit that never changed is from the end of the scale, and its number of runs."""
+        """Yield, for units with equal values in all runs, the distance from an end of the scale and the number of runs."""
         if self._ends is None:
             return
         distances = [
@@ -125,24 +134,27 @@ class ControlChart:
             for unit, values in seen.items()
             if min(values) == max(values)
         ]
-        yield from sorted((one for one in distances if one[0]), key=lambda one: (-one[1], one[0]))[:_MOVED]
+        yield from sorted((one for one in distances if one[0]), key=lambda one: (-one[1], one[0]))[:_MAX_MOVED]
 
 
 class _Bets:
-    """Bets on low ranks of one series, one for each draw of ties."""
+    """Bets on low ranks in one series: for each draw of ties, the capital of each power of the bets.
 
-    def __init__(self, enough: float) -> None:
+    The reserve is the part of the stake that is not bet yet.
+    """
+
+    def __init__(self, goal: float) -> None:
         numpy = self._numpy = need("numpy")
-        self._enough = enough
+        self._goal = goal
         self._powers = numpy.asarray(_POWERS)[:, None]
-        self._placed = numpy.zeros((len(_POWERS), _TIES))
-        self._cash = 1.0
-        self._won = numpy.zeros(_TIES, dtype=bool)
+        self._capital = numpy.zeros((len(_POWERS), _TIE_DRAWS))
+        self._reserve = 1.0
+        self._won = numpy.zeros(_TIE_DRAWS, dtype=bool)
 
     @property
     def is_won(self) -> bool:
-        """Whether at least half of the draws have ever won enough."""
-        return bool(2 * self._won.sum() >= _TIES)
+        """Whether the capital of at least half of the draws has ever reached the goal."""
+        return bool(2 * self._won.sum() >= _TIE_DRAWS)
 
     def distance(
         self, sums: "_PossibleSums", ties: Any, look: int, unchanged: Iterator[tuple[float, int]]
@@ -151,31 +163,31 @@ class _Bets:
 
         It is None if no sum is below the limit.
         """
-        cash = (1 + look / _EARLY) ** -0.5
-        self._placed += (self._cash - cash) / len(_POWERS)
-        self._cash = cash
+        reserve = (1 + look / _EARLY) ** -0.5
+        self._capital += (self._reserve - reserve) / len(_POWERS)
+        self._reserve = reserve
 
         def wins(ranks: tuple[float, float]) -> bool:
-            return bool(2 * (self._won | self._wins(self._after(ranks, ties))).sum() >= _TIES)
+            return bool(2 * (self._won | self._wins(self._after(ranks, ties))).sum() >= _TIE_DRAWS)
 
         found = sums.distance(wins)
         if found is None:
             found = _distance_beyond(sums, wins, unchanged)
-        self._placed = self._after(sums.ranks(sums.place), ties)
-        self._won |= self._wins(self._placed)
+        self._capital = self._after(sums.ranks(sums.place), ties)
+        self._won |= self._wins(self._capital)
         return found
 
     def _after(self, ranks: tuple[float, float], ties: Any) -> Any:
         drawn = self._numpy.maximum(ranks[0] + ties * (ranks[1] - ranks[0]), 1e-300)
-        return self._placed * self._powers * drawn ** (self._powers - 1)
+        return self._capital * self._powers * drawn ** (self._powers - 1)
 
-    def _wins(self, placed: Any) -> Any:
-        return placed.sum(axis=0) + self._cash >= self._enough
+    def _wins(self, capital: Any) -> Any:
+        return capital.sum(axis=0) + self._reserve >= self._goal
 
 
 @dataclass(frozen=True, slots=True)
 class _PossibleSums:
-    """The distribution of a run's sum if each unit may as well have the value that it has in another run."""
+    """The distribution of a run's sum if the values of each unit are exchangeable between runs."""
 
     chances: Any
     """The probability of each sum, from the lowest on."""
@@ -214,7 +226,7 @@ class _PossibleSums:
 def _distance_beyond(
     sums: _PossibleSums, wins: Callable[[tuple[float, float]], bool], unchanged: Iterator[tuple[float, int]]
 ) -> float | None:
-    """Return the distance of a limit that is passed only if units change that never did before."""
+    """Return the distance of a limit that is passed only if units with equal values so far change."""
     rank = float(sums.cumulated[int(need("numpy").flatnonzero(sums.chances)[0])])
     distance = (sums.place - int(need("numpy").flatnonzero(sums.chances)[0])) * sums.step
     for further, runs in unchanged:
@@ -230,8 +242,8 @@ def _possible_sums(values: Sequence[Sequence[float]]) -> _PossibleSums:
     numpy = need("numpy")
     changing = [unit for unit in values if min(unit) < max(unit)]
     span = math.fsum(max(unit) - min(unit) for unit in changing)
-    is_whole = span <= _WHOLE and all(value.is_integer() for unit in changing for value in unit)
-    step = 1.0 if is_whole or not changing else span / max(_STEPS, 4 * len(changing))
+    is_whole = span <= _MAX_WHOLE and all(value.is_integer() for unit in changing for value in unit)
+    step = 1.0 if is_whole or not changing else span / max(_GRID_STEPS, 4 * len(changing))
     parts, place = [numpy.ones(1)], 0
     for unit in changing:
         places = numpy.rint((numpy.asarray(unit) - min(unit)) / step).astype(int)
@@ -246,7 +258,7 @@ def _possible_sums(values: Sequence[Sequence[float]]) -> _PossibleSums:
 
 def _convolved(one: Any, two: Any) -> Any:
     numpy = need("numpy")
-    if min(len(one), len(two)) <= _DIRECT:
+    if min(len(one), len(two)) <= _MAX_DIRECT:
         return numpy.convolve(one, two)
     size = len(one) + len(two) - 1
     product = numpy.fft.rfft(one, size) * numpy.fft.rfft(two, size)

@@ -12,6 +12,7 @@ from evalmark.reports.text.trend import (
     start_lines,
 )
 from evalmark.stats.comparison.metric_series import MetricSeries, SeriesRun, series_value
+from evalmark.stats.inference.control_chart import FALSE_ALARMS
 
 from .json_values import field_values, json_line
 from .markdown import markdown_text
@@ -22,7 +23,7 @@ _SIGNS = {"": "", "worse": "🔻 worse", "better": "🔺 better"}
 
 def trend_as_json(series: Sequence[MetricSeries]) -> Iterator[str]:
     """Yield all series as one JSON document."""
-    yield json_line(FORMAT | {"false_alarms": 0.05, "series": [_series(one) for one in series]}) + "\n"
+    yield json_line(FORMAT | {"false_alarms": FALSE_ALARMS, "series": [_series(one) for one in series]}) + "\n"
 
 
 def _series(series: MetricSeries) -> dict[str, Any]:
@@ -40,13 +41,13 @@ def _run(series: MetricSeries, run: SeriesRun) -> dict[str, Any]:
         "n": run.n,
         **field_values(run.point, "value", "low", "high", "outside", "compared"),
         "change": series.change(run.point) or None,
-        "starts": run.starts or None,
+        "starts": run.start_reason or None,
     }
 
 
-def trend_in_markdown(series: Sequence[MetricSeries], of: Sequence[MetricSeries]) -> Iterator[str]:
-    """Yield the series of `of` as Markdown tables, the newest run first; `series` are all metrics."""
-    for one in of:
+def trend_in_markdown(series: Sequence[MetricSeries], shown: Sequence[MetricSeries]) -> Iterator[str]:
+    """Yield the shown series as Markdown tables, the newest run first, and the runs of all series that are outside."""
+    for one in shown:
         target = f" of {markdown_text(one_line(one.target, 60))}" if one.target else ""
         yield f"## {markdown_text(metric_name(one))}{target}\n\n"
         yield "| run | created | commit | n | value | control limits | outside |\n|:--|:--|:--|--:|--:|:--|:--|\n"
@@ -62,6 +63,6 @@ def trend_in_markdown(series: Sequence[MetricSeries], of: Sequence[MetricSeries]
             ]
             yield f"| {' | '.join(cells)} |\n"
         yield "\n"
-    lines = [f"{change}: {line}" for change, line in outside_lines(series)] + list(start_lines(of))
+    lines = [f"{change}: {line}" for change, line in outside_lines(series)] + list(start_lines(shown))
     yield "".join(f"- {markdown_text(line)}\n" for line in lines) + ("\n" if lines else "")
     yield f"<sub>{markdown_text(false_alarm_sentence(series))}</sub>\n"
