@@ -2,7 +2,8 @@
 
 250 cases of a model with 64 requests in flight, as whole processes; seeds are fixed, so each server refuses the same requests
 in the same order. The rate limit is 600 requests a minute with a burst of 20; measured are the used share of the limit and the
-requests sent per answered request, by the clock of the server, for twice as many cases.
+requests sent per answered request, by the clock of the server, with 64 and with 512 requests in flight: twice as many cases, or 200 more
+than fit in flight. The last rows are the processor time of a run while its calls wait for the limit that the user has set (Linux).
 
 Run: python benchmarks/limits.py [--cases 250] [--latency 1800]
 """
@@ -20,12 +21,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from faulty_server import BURST, PER_SECOND
-from rows import add_json, row_output
+from rows import AddRow, add_json, row_output
 
 HERE = Path(__file__).parent
 JOBS = 64
+MANY_JOBS = 512
 BUCKET_LATENCY = 250
 """Milliseconds; the limit decides, and not the latency."""
+SETTLING, WATCHED = 4.0, 20.0
+"""Seconds after the first reply, and those in which the processor time of waiting calls is measured."""
 
 
 @contextmanager
@@ -46,18 +50,68 @@ def write_cases(folder: Path, cases: int) -> None:
     (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
 
 
-def run(folder: Path, url: str, name: str) -> tuple[float, dict, list[dict]]:
+def command(name: str, jobs: int, *more: str) -> list[str]:
+    words = [sys.executable, "-m", "evalmark", "run", "suite.json", "-j", str(jobs), "-q"]
+    return [*words, "--store", f"{name}.db", "-o", f"{name}.json", *more]
+
+
+def environment(url: str) -> dict[str, str]:
+    return {**os.environ, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none"}
+
+
+def counts_of(url: str) -> dict:
+    with urllib.request.urlopen(f"{url}/stats") as reply:  # noqa: S310  our own, on this machine
+        return json.loads(reply.read())
+
+
+def run(folder: Path, url: str, name: str, jobs: int = JOBS) -> tuple[float, dict, list[dict]]:
     """Seconds of a whole process, the counts of the server, and the outputs."""
-    words = [sys.executable, "-m", "evalmark", "run", "suite.json", "-j", str(JOBS), "-q"]
-    words += ["--store", f"{name}.db", "-o", f"{name}.json"]
-    environment = {**os.environ, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none"}
     started = time.perf_counter()
-    subprocess.run(words, cwd=folder, env=environment, check=False, capture_output=True)
+    subprocess.run(command(name, jobs), cwd=folder, env=environment(url), check=False, capture_output=True)
     seconds = time.perf_counter() - started
-    with urllib.request.urlopen(f"{url}/stats") as said:  # noqa: S310  our own, on this machine
-        counts = json.loads(said.read())
+    counts = counts_of(url)
     results = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["results"]
     return seconds, counts, [result["output"] for result in results]
+
+
+def processor_ms(process: int) -> float:
+    """The processor time of a process so far, with all its threads, in milliseconds."""
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text(encoding="ascii").split()[0]) for thread in threads) / 1e6
+
+
+def waiting_cost(folder: Path, url: str, jobs: int) -> float | None:
+    """Milliseconds of processor time a second of a run whose calls wait for `--rpm 1`; None where the system does not count them."""
+    alone = {**environment(url), "EVALMARK_SUPERVISE": "0"}
+    with subprocess.Popen(command(f"waiting-{jobs}", jobs, "--rpm", "1"), cwd=folder, env=alone) as process:
+        try:
+            while not counts_of(url)["answered"] and process.poll() is None:
+                time.sleep(0.1)
+            time.sleep(SETTLING)
+            if not Path(f"/proc/{process.pid}/schedstat").exists():
+                return None
+            before = processor_ms(process.pid)
+            time.sleep(WATCHED)
+            return (processor_ms(process.pid) - before) / WATCHED
+        finally:
+            process.kill()
+
+
+def rate_limits(folder: Path, jobs: int, add_row: AddRow) -> None:
+    """How much of a rate limit is used, and what waiting for one costs."""
+    for after in ("0", "1"):
+        with serving("bucket", BUCKET_LATENCY, after) as url:
+            _, counts, _ = run(folder, url, f"bucket-{jobs}-{after}", jobs)
+        ideal = max(0.0, counts["answered"] - BURST) / PER_SECOND + BUCKET_LATENCY / 1_000
+        share = 100 * ideal / (counts["last"] - counts["first"])
+        sent = counts["requests"] / counts["answered"]
+        note = f"{counts['answered']} answered, {sent:.2f} requests sent for each"
+        what = f"used of 600 a minute, {jobs} in flight, `Retry-After: {after}`"
+        add_row(what=what, found=share, unit="%", at_least=90, note=note)
+    with serving("clean", BUCKET_LATENCY) as url:
+        cost = waiting_cost(folder, url, jobs)
+    what = f"processor time a second while {jobs} calls wait for a limit"
+    add_row(what=what, found=cost, unit="ms", at_most=2, note="" if cost is not None else "not counted on this system")
 
 
 def main() -> None:
@@ -80,15 +134,9 @@ def main() -> None:
                 f"{counts['requests']} requests, {counts['limited']} of them met 429; {errors} cases without an answer"
             )
             add_row(what=f"`{kind}`, over that", found=seconds / clean, unit="x", at_most=goal, note=note)
-        write_cases(folder, 2 * args.cases)
-        for after in ("0", "1"):
-            with serving("bucket", BUCKET_LATENCY, after) as url:
-                _, counts, _ = run(folder, url, f"bucket-{after}")
-            ideal = max(0.0, counts["answered"] - BURST) / PER_SECOND + BUCKET_LATENCY / 1_000
-            share = 100 * ideal / (counts["last"] - counts["first"])
-            sent = counts["requests"] / counts["answered"]
-            note = f"{counts['answered']} answered, {sent:.2f} requests sent for each"
-            add_row(what=f"used of 600 a minute, `Retry-After: {after}`", found=share, unit="%", at_least=90, note=note)
+        for jobs, cases in ((JOBS, 2 * args.cases), (MANY_JOBS, MANY_JOBS + 200)):
+            write_cases(folder, cases)
+            rate_limits(folder, jobs, add_row)
 
 
 if __name__ == "__main__":
