@@ -66,9 +66,9 @@ def _key(fingerprint: str, text: str) -> tuple[str, int, int]:
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """Texts that are embedded together, and a future for the callers that wait for them."""
+    """Texts that are embedded together, and an event for the callers that wait for them."""
 
-    done: "asyncio.Future[None]"
+    done: asyncio.Event = field(default_factory=asyncio.Event)
     texts: list[str] = field(default_factory=list)
     size: int = 0
     vectors: "Mapping[str, Vectors]" = field(default_factory=dict)
@@ -88,7 +88,7 @@ class _BatchQueue:
         if found := self.where.get(text):
             return found
         if not self.batches or self.batches[-1].size >= MAX_BATCH_CHARS:
-            self.batches.append(_Batch(asyncio.get_running_loop().create_future()))
+            self.batches.append(_Batch())
         batch = self.where[text] = self.batches[-1]
         batch.texts.append(text)
         batch.size += len(text)
@@ -99,8 +99,7 @@ class _BatchQueue:
         for text in batch.texts:
             self.where.pop(text, None)
         batch.error = error
-        if not batch.done.done():
-            batch.done.set_result(None)
+        batch.done.set()
 
 
 class CachedEmbedder:
@@ -135,11 +134,11 @@ class CachedEmbedder:
         batches = {text: queue.join(text) for text in cleaned}
         if queue.worker is None:
             queue.worker = asyncio.create_task(self._work(queue))
-        # `wait` does not cancel the batch when this caller is cancelled: others may wait for it too.
-        await asyncio.wait({batch.done for batch in batches.values()})
+        for batch in dict.fromkeys(batches.values()):
+            await batch.done.wait()
         if error := next((batch.error for batch in batches.values() if batch.error), None):
             raise error
-        return np.stack([batches[text].vectors[text] for text in cleaned])
+        return np.array([batches[text].vectors[text] for text in cleaned])
 
     def notes(self) -> tuple[str, ...]:
         """Notes for the report, such as the number of truncated texts."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalmark.core.values.score import Direction
 
@@ -61,6 +61,16 @@ class Support:
     context: int | None
     """The index of that context, from 0."""
     supported: bool
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        """The support as data of a score."""
+        return {
+            "sentence": self.sentence,
+            "similarity": self.similarity,
+            "context": self.context,
+            "supported": self.supported,
+        }
 
 
 def similarities(one: Matrix, many: Matrix) -> list[float]:

@@ -1,7 +1,7 @@
 """The RAG metrics: relevance of the contexts, similarity to the reference, and support by the contexts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
@@ -40,13 +40,13 @@ class RagTexts:
         self, *, answer: bool = True, contexts: bool = False, reference: bool = False, question: bool = False
     ) -> str:
         """Return why these texts cannot be scored; empty if they can."""
-        needs = (
-            (answer, not is_blank(self.answer), NO_ANSWER),
-            (contexts, not all(map(is_blank, self.contexts)), NO_CONTEXTS),
-            (reference, not is_blank(self.reference), NO_EXPECTED),
-            (question, not is_blank(self.question), NO_QUESTION),
-        )
-        return next((why for needed, found, why in needs if needed and not found), "")
+        if answer and is_blank(self.answer):
+            return NO_ANSWER
+        if contexts and all(map(is_blank, self.contexts)):
+            return NO_CONTEXTS
+        if reference and is_blank(self.reference):
+            return NO_EXPECTED
+        return NO_QUESTION if question and is_blank(self.question) else ""
 
 
 def metric_score(name: str, raw: float, fact: str, detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
@@ -267,7 +267,7 @@ class AnswerHallucination:
             self.name,
             unsupported(found),
             _hallucination_reason([support.sentence for support in found if not support.supported], len(found), texts),
-            {"sentences": [asdict(support) for support in found]},
+            {"sentences": [support.detail for support in found]},
             self.direction,
         )
 
