@@ -209,3 +209,12 @@ def test_a_suite_can_make_the_limits_its_gate(evalmark, rag, world, gate, code):
     assert said.code == code, said.text
     text = " ".join(said.out.split())  # wherever the terminal is too narrow
     assert ("answer_hallucination is 0.5 over 3 scores, more than 0.3" in text) == (code == 1)
+
+
+def test_a_gpu_that_is_not_there_ends_the_command_before_anything_is_embedded(evalmark, world):
+    (world / "rows.json").write_text(json.dumps(ROWS), encoding="utf-8")
+    # Mode int8 has no GPU on any machine.
+    refused = evalmark("rag", "--dataset", "rows.json", "--device", "gpu", "--mode", "int8")
+    assert (refused.code, "--device gpu: mode int8 runs on the processor only" in refused.err) == (2, True)
+    unknown = evalmark("rag", "--dataset", "rows.json", "--device", "tpu")
+    assert (unknown.code, "device: 'tpu' is not one of cpu, gpu" in unknown.err) == (2, True)

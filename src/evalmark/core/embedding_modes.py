@@ -1,10 +1,13 @@
-"""The arithmetic modes of the local embedding model, and how a fingerprint names them."""
+"""The arithmetic modes and the devices of the local embedding model, and how a fingerprint names them."""
 
 from typing import Literal, get_args
 
 EmbeddingMode = Literal["exact", "fast", "int8"]
 """The arithmetic of the local embedding model: 32-bit floats, bf16 where the processor has it, or 8-bit integers."""
 EMBEDDING_MODES: tuple[EmbeddingMode, ...] = get_args(EmbeddingMode)
+EmbeddingDevice = Literal["cpu", "gpu"]
+"""Where the local embedding model runs: on the processor, or on a GPU."""
+EMBEDDING_DEVICES: tuple[EmbeddingDevice, ...] = get_args(EmbeddingDevice)
 _LOCAL = "local:"
 
 

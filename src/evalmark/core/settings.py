@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
+from evalmark.core.embedding_modes import EMBEDDING_DEVICES, EMBEDDING_MODES, EmbeddingDevice, EmbeddingMode
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 
@@ -34,6 +34,8 @@ class Settings:
     """The embedding model: a name, a local folder, or `module:attribute`."""
     embedding_mode: EmbeddingMode = "exact"
     """`exact` (fp32), `fast` (bf16 where the processor has it) or `int8` (8-bit integers)."""
+    device: EmbeddingDevice = "cpu"
+    """Where the local embedding model runs: `cpu`, or `gpu` (NVIDIA in mode `exact`, Intel in mode `fast`)."""
     jobs: int = 10
     """How many trials run in parallel (`-j`)."""
     timeout: float | None = None
@@ -229,6 +231,7 @@ _DURATION = _Kind(_seconds, "a number of seconds above 0")
 _RATE = _Kind(_seconds, "a number above 0")
 _KINDS: Mapping[str, _Kind] = {
     "embedding_mode": _one_of(EMBEDDING_MODES),
+    "device": _one_of(EMBEDDING_DEVICES),
     "jobs": _PARALLEL,
     "timeout": _DURATION,
     "offline": _SWITCH,

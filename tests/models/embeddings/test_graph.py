@@ -94,7 +94,7 @@ def test_openvino_gives_the_same_vectors_in_32_bits(tiny: Tiny, tmp_path: Path):
     pytest.importorskip("openvino")
     from evalmark.models.embeddings.runtime import open_openvino
 
-    infer = open_openvino(read_folder(tiny.write(tmp_path)), "f32")
+    infer = open_openvino(read_folder(tiny.write(tmp_path)), precision="f32")
     tokens = np.array([[2, 9, 10, 3], [2, 5, 3, 0]], np.int32)
     given = infer(tokens, (tokens > 0).astype(np.int32))
     np.testing.assert_allclose(given, [tiny.vector([2, 9, 10, 3]), tiny.vector([2, 5, 3])], atol=2e-5)
@@ -109,7 +109,7 @@ def test_threads_that_all_begin_at_once_do_not_wait_for_each_other_for_ever(tmp_
         "import numpy as np\n"
         "from evalmark.models.embeddings.folder import read_folder\n"
         "from evalmark.models.embeddings.runtime import open_openvino\n"
-        "infer, together = open_openvino(read_folder(Path(sys.argv[1])), 'f32'), threading.Barrier(8)\n"
+        "infer, together = open_openvino(read_folder(Path(sys.argv[1])), precision='f32'), threading.Barrier(8)\n"
         "one = np.ones((1, 1), np.int32)\n"
         "def work(_): together.wait(); return infer(one, one).shape\n"
         "with ThreadPoolExecutor(8) as pool: print(set(pool.map(work, range(8))))\n"

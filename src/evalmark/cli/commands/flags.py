@@ -60,6 +60,10 @@ Mode = Annotated[
     str | None,
     typer.Option("--mode", metavar="exact|fast|int8", help="Arithmetic of the local embedding model [exact]."),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="cpu|gpu", help="Where the local embedding model runs [cpu]."),
+]
 Model = Annotated[
     list[str] | None,
     typer.Option(

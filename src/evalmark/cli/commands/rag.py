@@ -73,6 +73,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     output: flags.Reports = None,
     limit: flags.Limit = None,
     mode: flags.Mode = None,
+    device: flags.Device = None,
     offline: flags.Offline = None,
     store: flags.Store = None,
     worst: flags.Worst = 5,
@@ -83,7 +84,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     Everything runs on this machine; the embedding model is downloaded once and checked by its SHA-256.
     """
     send_paths((), output or ())
-    settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
+    settings = flags.settings(embedding_mode=mode, device=device, offline=offline, store=store)
     job = RagJob(
         dataset=dataset,
         options=parse_columns(column or ()),

@@ -58,6 +58,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     workers: flags.Workers = None,
     trust_cluster: flags.TrustCluster = None,
     mode: flags.Mode = None,
+    device: flags.Device = None,
     offline: flags.Offline = None,
     allow_code: flags.AllowCode = None,
     store: flags.Store = None,

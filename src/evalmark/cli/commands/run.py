@@ -60,6 +60,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     trust_cluster: flags.TrustCluster = None,
     isolate: flags.Isolate = None,
     mode: flags.Mode = None,
+    device: flags.Device = None,
     offline: flags.Offline = None,
     allow_code: flags.AllowCode = None,
     store: flags.Store = None,

@@ -57,10 +57,13 @@ class ModelFolder:
     """Most tokens of a text; the rest is cut off."""
     lower_case: bool
 
-    def fingerprint(self, mode: EmbeddingMode, hashes: Mapping[str, str]) -> str:
-        """Return the identity of the vectors: hashes of weights and tokenizer, pooling, length and mode."""
+    def fingerprint(self, mode: EmbeddingMode, hashes: Mapping[str, str], arithmetic: str = "exact") -> str:
+        """Return the identity of the vectors: hashes of weights and tokenizer, pooling, length and mode.
+
+        `arithmetic` distinguishes vectors of one mode that are computed in different ways.
+        """
         content = [hashes[name] for name in HASHED]
-        model = fingerprint(_GRAPH_VERSION, content, self.encoder, self.longest, self.lower_case, "exact")
+        model = fingerprint(_GRAPH_VERSION, content, self.encoder, self.longest, self.lower_case, arithmetic)
         return fingerprint_in_mode(model, mode)
 
 

@@ -14,6 +14,7 @@ from .adapters import as_embedder, sentence_transformer
 from .folder import read_folder
 from .local import open_local
 from .model_cache import fetch_model
+from .runtime import check_device
 from .weights import KNOWN_MODELS, Progress, known_model
 
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
@@ -33,12 +34,13 @@ def load_embedder(
         ModelError: The weights cannot be fetched or used.
     """
     if model := known_model(name):
-        return open_local(fetch_model(name, settings, progress), settings.embedding_mode, model.pins)
+        check_device(settings.embedding_mode, settings.device)  # before 90 MB are fetched
+        return open_local(fetch_model(name, settings, progress), settings.embedding_mode, model.pins, settings.device)
     if name.startswith(_SENTENCE_TRANSFORMERS):
         return _load_sentence_transformer(name.removeprefix(_SENTENCE_TRANSFORMERS), settings)
     if found := _folder(name, folders):
         read_folder(found)  # reports faults now, not at the first text
-        return open_local(found, settings.embedding_mode)
+        return open_local(found, settings.embedding_mode, device=settings.device)
     if is_named_object(name):
         return as_embedder(load_object(name, folders, what="embedder"), name)
     raise ConfigError(

@@ -9,12 +9,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
+from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingDevice, EmbeddingMode
 from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.lazy import LazyModule, need
 
 from .folder import HASHED, ModelFolder, read_folder, sha256, verify_hashes
-from .runtime import has_bf16, open_exact, open_int8, open_openvino, processor_count
+from .runtime import check_device, has_bf16, open_exact, open_int8, open_openvino, processor_count
 from .vectors import clean_texts
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ else:
 
 BUDGET = 512
 """Most tokens of one batch, padding included, so that its numbers fit into the cache of a processor."""
+_GPU_BUDGET, _GPU_WORKERS = 8_192, 2
+"""The same for a GPU, which needs more work at a time; while one batch runs, the next is prepared."""
 
 
 def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens]":
@@ -48,7 +50,7 @@ def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens
     return tokens, mask
 
 
-_OPEN: "Mapping[EmbeddingMode, Callable[[ModelFolder], Infer]]" = {
+_OPEN: "Mapping[EmbeddingMode, Callable[[ModelFolder, EmbeddingDevice], Infer]]" = {
     "exact": open_exact,
     "fast": open_openvino,
     "int8": open_int8,
@@ -69,6 +71,8 @@ class LocalEmbedder:
     pins: tuple[tuple[str, str], ...] = ()
     """File names with the SHA-256 they must have."""
     bf16: Callable[[], bool] = has_bf16
+    device: EmbeddingDevice = "cpu"
+    """Where the model runs."""
 
     def __post_init__(self) -> None:
         if self.mode not in EMBEDDING_MODES:
@@ -91,12 +95,14 @@ class LocalEmbedder:
     @cached_property
     def mode_in_force(self) -> EmbeddingMode:
         """The requested mode; `exact` instead of `fast` if the processor has no bf16."""
-        return "exact" if self.mode == "fast" and not self.bf16() else self.mode
+        return "exact" if self.mode == "fast" and self.device == "cpu" and not self.bf16() else self.mode
 
     @cached_property
     def fingerprint(self) -> str:
         """The identity of the vectors."""
-        return self.folder.fingerprint(self.mode_in_force, self.hashes)
+        # In mode fast a GPU computes in 16-bit floats of another kind; in mode exact it rounds like any processor.
+        arithmetic = "f16" if (self.device, self.mode_in_force) == ("gpu", "fast") else "exact"
+        return self.folder.fingerprint(self.mode_in_force, self.hashes, arithmetic)
 
     @cached_property
     def tokenizer(self) -> "Tokenizer":
@@ -108,7 +114,7 @@ class LocalEmbedder:
         """Runs the model, which is loaded and checked."""
         with ThreadPoolExecutor(1) as aside:  # hashing releases the interpreter lock, so it runs in parallel
             checked = aside.submit(lambda: self.hashes)
-            infer = _OPEN[self.mode_in_force](self.folder)
+            infer = _OPEN[self.mode_in_force](self.folder, self.device)
             checked.result()
         return infer
 
@@ -130,9 +136,10 @@ class LocalEmbedder:
             if not stop.is_set():
                 vectors[batch] = infer(*_padded([rows[i] for i in batch], self.folder))
 
-        with ThreadPoolExecutor(processor_count(), thread_name_prefix="evalmark-embed") as workers:
+        budget, count = (BUDGET, processor_count()) if self.device == "cpu" else (_GPU_BUDGET, _GPU_WORKERS)
+        with ThreadPoolExecutor(count, thread_name_prefix="evalmark-embed") as workers:
             try:
-                for _ in workers.map(run, pack_batches([len(row) for row in rows])):
+                for _ in workers.map(run, pack_batches([len(row) for row in rows], budget)):
                     pass
             finally:  # after a failure, skip the remaining batches
                 stop.set()
@@ -161,9 +168,16 @@ class LocalEmbedder:
 
 
 @cache
-def open_local(path: Path, mode: EmbeddingMode, pins: tuple[tuple[str, str], ...] = ()) -> LocalEmbedder:
-    """Return the embedder of a folder, cached so that a model is loaded once in a process."""
-    return LocalEmbedder(path, mode, pins)
+def open_local(
+    path: Path, mode: EmbeddingMode, pins: tuple[tuple[str, str], ...] = (), device: EmbeddingDevice = "cpu"
+) -> LocalEmbedder:
+    """Return the embedder of a folder, cached so that a model is loaded once in a process.
+
+    Raises:
+        ConfigError: The device cannot be used.
+    """
+    check_device(mode, device)
+    return LocalEmbedder(path, mode, pins, device=device)
 
 
 def _tokenizer(folder: ModelFolder) -> "Tokenizer":

@@ -1,4 +1,7 @@
-"""The two runtimes that can run a graph: ONNX Runtime for the modes `exact` and `int8`, OpenVINO for `fast`."""
+"""The two runtimes that can run a graph: ONNX Runtime for the modes `exact` and `int8`, OpenVINO for `fast`.
+
+Both run it on the processor. On a GPU, ONNX Runtime runs `exact` with its CUDA provider, OpenVINO `fast` with its device GPU.
+"""
 
 import os
 import sys
@@ -6,7 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from evalmark.core.errors import ModelError
+from evalmark.core.embedding_modes import EmbeddingDevice, EmbeddingMode
+from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.lazy import LazyModule, need
 
 from .bert import write_graph
@@ -26,6 +30,7 @@ else:
 
 
 _REPORTS = "openvino_telemetry"
+_CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 
 
 def onnx_runtime() -> Any:
@@ -66,7 +71,28 @@ def processor_count() -> int:
     return os.cpu_count() or 1  # pragma: no cover  macOS and Windows
 
 
-def open_exact(folder: ModelFolder) -> "Infer":
+def check_device(mode: EmbeddingMode, device: EmbeddingDevice) -> None:
+    """Check that the runtime of a mode can use a device here. The processor can always be used.
+
+    Raises:
+        ConfigError: There is no such device, or the runtime does not support it.
+        MissingExtraError: The runtime is not installed.
+    """
+    if device == "cpu":
+        return
+    leave_out = "Leave --device out to run the model on the processor."
+    if mode == "int8":
+        raise ConfigError(f"--device gpu: mode int8 runs on the processor only; use mode exact or fast. {leave_out}")
+    if mode == "fast" and not any(name.startswith("GPU") for name in openvino_runtime().Core().available_devices):
+        raise ConfigError(f"--device gpu: OpenVINO finds no Intel GPU, which mode fast needs. {leave_out}")
+    if mode == "exact" and _CUDA not in onnx_runtime().get_available_providers():
+        raise ConfigError(
+            "--device gpu: this ONNX Runtime cannot use an NVIDIA GPU; install onnxruntime-gpu in place of onnxruntime. "
+            f"{leave_out}"
+        )
+
+
+def open_exact(folder: ModelFolder, device: EmbeddingDevice = "cpu") -> "Infer":
     """Run the model with ONNX Runtime in 32 bits; one thread for each call is faster than several threads in one call.
 
     The weights stay in their file, which the runtime maps into memory.
@@ -74,10 +100,10 @@ def open_exact(folder: ModelFolder) -> "Infer":
     Raises:
         ModelError: The runtime rejects the model.
     """
-    return _inference(folder, write_graph(folder.weights, folder.encoder))
+    return _inference(folder, write_graph(folder.weights, folder.encoder), device)
 
 
-def open_int8(folder: ModelFolder, *, unsigned: bool | None = None) -> "Infer":
+def open_int8(folder: ModelFolder, _device: EmbeddingDevice = "cpu", *, unsigned: bool | None = None) -> "Infer":
     """Run the model with ONNX Runtime and most matrix products in 8-bit integers, one thread for each call.
 
     The vectors are the same on every processor up to rounding of 32-bit floats. `unsigned` uses unsigned weights; None: if
@@ -101,8 +127,8 @@ def saturates_signed_products(folder: ModelFolder) -> bool:
     return any((session.run(None, {PROBE_INPUT: many})[0] != 64 * 255 * 127).any() for many in rows)
 
 
-def _inference(folder: ModelFolder, graph: bytes) -> "Infer":
-    session = _session(folder, graph)
+def _inference(folder: ModelFolder, graph: bytes, device: EmbeddingDevice = "cpu") -> "Infer":
+    session = _session(folder, graph, device)
     names = [node.name for node in session.get_inputs()]
 
     def infer(tokens: "Tokens", mask: "Tokens") -> "Vectors":
@@ -112,7 +138,7 @@ def _inference(folder: ModelFolder, graph: bytes) -> "Infer":
     return infer
 
 
-def _session(folder: ModelFolder, graph: bytes) -> Any:
+def _session(folder: ModelFolder, graph: bytes, device: EmbeddingDevice = "cpu") -> Any:
     ort = onnx_runtime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -120,10 +146,20 @@ def _session(folder: ModelFolder, graph: bytes) -> Any:
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(folder.weights.path.parent)
     )
+    # TF32 would round the numbers of products to 10 bits.
+    providers = [(_CUDA, {"use_tf32": "0"}), _CPU] if device == "gpu" else [_CPU]
+    if device == "gpu" and hasattr(ort, "preload_dlls"):
+        ort.preload_dlls()  # finds CUDA and cuDNN in the packages of pip
     try:
-        return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(graph, options, providers=providers)
     except Exception as error:  # the runtime has many exception classes
         raise ModelError(f"{folder.path}: ONNX Runtime cannot run this model: {error}") from error
+    if device == "gpu" and _CUDA not in session.get_providers():  # it would run on the processor without a word
+        raise ModelError(
+            "--device gpu: ONNX Runtime cannot start CUDA here. Check the driver, and that CUDA and cuDNN have the versions "
+            "that onnxruntime-gpu names, or leave --device out."
+        )
+    return session
 
 
 def has_bf16() -> bool:
@@ -132,8 +168,8 @@ def has_bf16() -> bool:
     return "BF16" in capabilities
 
 
-def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
-    """Run the model with OpenVINO, in bf16 if the processor supports it.
+def open_openvino(folder: ModelFolder, device: EmbeddingDevice = "cpu", *, precision: str = "bf16") -> "Infer":
+    """Run the model with OpenVINO: in bf16 if the processor supports it, in 16-bit floats on a GPU.
 
     Raises:
         ModelError: The runtime rejects the model.
@@ -142,9 +178,11 @@ def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
     core = openvino_runtime().Core()
     workers = str(processor_count())
     hints = {"INFERENCE_PRECISION_HINT": precision, "NUM_STREAMS": workers, "INFERENCE_NUM_THREADS": workers}
+    if device == "gpu":
+        hints = {"INFERENCE_PRECISION_HINT": "f16"}
     graph = write_graph(folder.weights, folder.encoder, inline=True)
     try:
-        compiled: Any = core.compile_model(core.read_model(graph), "CPU", hints)
+        compiled: Any = core.compile_model(core.read_model(graph), device.upper(), hints)
     except Exception as error:  # the runtime raises RuntimeError itself
         raise ModelError(f"{folder.path}: OpenVINO cannot run this model: {error}") from error
     one = np.ones((1, 1), np.int32)
