@@ -3,6 +3,7 @@
 # ruff: noqa: S311  seeded draws, not secrets
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -117,6 +118,20 @@ def test_one_repeat_of_few_cases_is_not_enough():
 @pytest.mark.parametrize("design", [{}, {"judges": 2, "cases": 6}, {"verdicts": 2, "cases": 6}])
 def test_what_was_not_repeated_needs_no_reason(design):
     assert group(run(**design)).variances == ()
+
+
+def test_with_a_judge_that_always_says_the_same_nothing_is_said_of_cases():
+    one = run(cases=40, repeats=2, judges=2)
+    same = [
+        replace(result, scores=(result.scores[0], replace(result.scores[1], raw=5.0, value=1.0)))
+        for result in one.results
+    ]
+    part = group(replace(one, results=same))
+    (found,) = part.variances
+    assert found.reason == "a judge gave every output the same score, which tells nothing of cases"
+    assert (found.components, found.advice) == ({}, None)
+    (line,) = variance_lines(part)
+    assert "a judge gave every output the same score" in " ".join(line)
 
 
 def test_a_target_that_always_says_the_same_has_no_variance_between_repeats():

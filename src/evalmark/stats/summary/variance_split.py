@@ -74,6 +74,17 @@ class _Scores:
         return [math.fsum(values) / len(values) for values in kept.values()], [clusters[output] for output in kept]
 
     @property
+    def has_constant_judge(self) -> bool:
+        """Whether one of several judges gave all its outputs the same score."""
+        if self.judges < 2:
+            return False
+        ends: dict[int, tuple[float, float]] = {}
+        for judge, value in zip(self.judge, self.values, strict=True):
+            low, high = ends.get(judge, (value, value))
+            ends[judge] = min(low, value), max(high, value)
+        return any(low == high for low, high in ends.values())
+
+    @property
     def repeated(self) -> int:
         """The number of cases of which several outputs have a score."""
         return sum(n > 1 for n in Counter(case for case, _ in set(zip(self.cases, self.outputs, strict=True))).values())
@@ -156,6 +167,8 @@ def _too_few(scores: _Scores, interval: Interval) -> str:
     """Return why the variance is not split; empty if it can be."""
     if min(scores.values) == max(scores.values):
         return "all scores are equal"
+    if scores.has_constant_judge:  # what is between cases and not shared by it would count as judges who disagree
+        return "a judge gave every output the same score, which tells nothing of cases"
     if not interval.known:
         return interval.method.removeprefix("none: ")
     if (groups := len(set(scores.clusters))) < FEW:
