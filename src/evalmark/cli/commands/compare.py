@@ -16,7 +16,7 @@ from evalmark.cli.terminal.output import (
     write_job_summary,
 )
 from evalmark.core.errors import ConfigError
-from evalmark.core.lazy import LazyModule, need
+from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalmark.cli.terminal import run_references
-    from evalmark.core.values.run import Run as Kept
+    from evalmark.core.values.run import Run
     from evalmark.reports.files import github, writers
     from evalmark.reports.files import trade_offs as trade_offs_files
     from evalmark.reports.terminal import comparison
-    from evalmark.reports.terminal import trade_offs as trade_offs_text
+    from evalmark.reports.terminal import trade_offs as trade_offs_screen
+    from evalmark.reports.text import comparison as comparison_text
     from evalmark.runs.execution import baseline as baselines
     from evalmark.stats.comparison import compare as comparing
     from evalmark.stats.comparison import flip_examples, trade_offs
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.comparison.flip_examples import FlipExample
+    from evalmark.stats.comparison.trade_offs import TradeOffs
     from evalmark.storage.store import store as stored
     from evalmark.storage.store.store import Store
 else:
@@ -48,11 +50,12 @@ else:
     stored = LazyModule("evalmark.storage.store.store")
     trade_offs = LazyModule("evalmark.stats.comparison.trade_offs")
     trade_offs_files = LazyModule("evalmark.reports.files.trade_offs")
-    trade_offs_text = LazyModule("evalmark.reports.terminal.trade_offs")
+    trade_offs_screen = LazyModule("evalmark.reports.terminal.trade_offs")
+    comparison_text = LazyModule("evalmark.reports.text.comparison")
     writers = LazyModule("evalmark.reports.files.writers")
 
 
-Run = Annotated[
+NewerRun = Annotated[
     str,
     typer.Argument(
         metavar="RUN", help="The newer run: its id, the start of one, `last`, or FILE@RUN of another store."
@@ -62,7 +65,7 @@ Baselines = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="BASELINE...",
-        help="The earlier run, such as `last~1` or `last-green`; several are one family of tests.",
+        help="The earlier run, such as `last~1` or `last-green`. p is adjusted over several; none: the targets of RUN.",
     ),
 ]
 Target = Annotated[
@@ -106,7 +109,7 @@ def add(app: typer.Typer) -> None:
 
 
 def compare(  # noqa: PLR0913  each is a flag of the command line
-    run: Run,
+    run: NewerRun,
     baseline: Baselines = None,
     target: Target = None,
     against: Against = None,
@@ -121,7 +124,8 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Compare the newer RUN with BASELINE, case by case: better, worse, the same within a margin, or inconclusive.
 
-    With --target and --against, compare two targets of RUN instead.
+    With --target and --against, compare two targets of RUN instead. With several baselines, or with none for a RUN of
+    several targets, also show quality against cost and latency.
 
     For example: evalmark compare last last~1
     """
@@ -140,9 +144,9 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
             raise ConfigError(
                 "compare: --to and --pairs are for one BASELINE; compare with one run at a time for them."
             )
-        code = _compare_several(
-            run, baseline or [], flags.settings(store=store).store, (level, margin), limit, output or []
-        )
+        names, files = baseline or [], output or []
+        shown, table = _compare_several(run, names, flags.settings(store=store).store, level, margin, files)
+        code = _print_several(shown, names, table, limit, files)
         raise typer.Exit(comparison_code(code, allow_undecided=allow_undecided))
     named = _targets_to_compare(baseline, target, against)
     with ExitStack() as stores:
@@ -160,8 +164,9 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         print_text(comparison.comparison_screen(compared, terminal_style(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             writers.save_comparison(compared, path, texts if pairs else ())
-            named = need("evalmark.reports.text.comparison").comparison_title
-            print_line(f"{path}: {named(compared) if targets else f'{compared.run} against {compared.baseline}'}")
+            print_line(
+                f"{path}: {comparison_text.comparison_title(compared) if targets else f'{compared.run} against {compared.baseline}'}"
+            )
         if to:
             _to_github(compared, texts)
     raise typer.Exit(comparison_code(compared.exit_code, allow_undecided=allow_undecided))
@@ -182,14 +187,13 @@ def _targets_to_compare(baseline: list[str] | None, target: str | None, against:
 
 
 def _compare_several(
-    run: str, names: list[str], store: str, asked: tuple[float, float], limit: int, files: list[Path]
-) -> int:
-    """Print the comparison with each baseline, their verdicts, and quality against cost and latency of all targets.
+    run: str, names: list[str], store: str, level: float, margin: float, files: list[Path]
+) -> "tuple[list[Comparison], TradeOffs]":
+    """Compare a run with each baseline, and the quality, cost and latency of all targets.
 
-    Returns:
-        The exit code of the least favourable comparison; 0 without baselines.
+    Raises:
+        ConfigError: there is no baseline and a single target, or a report would overwrite an input.
     """
-    level, margin = asked
     with ExitStack() as stores:
         opened = _StoreOpener(store, stores)
         newer = opened.run(run)
@@ -201,22 +205,31 @@ def _compare_several(
         every = [newer, *earlier]
         refuse_overwriting([p for one in every for p in (one.run.suite, *(d.path for d in one.run.datasets))], files)
         runs = [one.run for one in earlier]
-        found = comparing.compare_several(newer.run, runs, level=level, margin=margin) if runs else ()
+        comparisons = comparing.compare_several(newer.run, runs, level=level, margin=margin) if runs else ()
         shown = [
             run_references.with_store_flag(one, run_references.run_location(name, store)[0])
-            for one, name in zip(found, names, strict=True)
+            for one, name in zip(comparisons, names, strict=True)
         ]
-        offs = trade_offs.trade_offs(every, level=level, margin=margin)
-    for one in shown:
+        return shown, trade_offs.trade_offs(every, level=level, margin=margin)
+
+
+def _print_several(
+    comparisons: "list[Comparison]", names: list[str], table: "TradeOffs", limit: int, files: list[Path]
+) -> int:
+    """Print the comparisons, their verdicts and the table, write the reports, and return the exit code.
+
+    It is that of the least favourable comparison; 0 without baselines.
+    """
+    for one in comparisons:
         print_text(comparison.comparison_screen(one, terminal_style(), limit=limit))
     width = max(map(len, names), default=0)
-    for one, name in zip(shown, names, strict=True):
+    for one, name in zip(comparisons, names, strict=True):
         print_line(f"  {name:{width}}  {one.outcome}")
-    print_text(trade_offs_text.trade_offs_screen(offs, terminal_style()))
+    print_text(trade_offs_screen.trade_offs_screen(table, terminal_style()))
     for path in files:
-        write_atomically(path, trade_offs_files.WRITERS[path.suffix.lower()](offs, shown), "report")
-        print_line(f"{path}: {count(len(offs.rows), 'target')} compared")
-    codes = {one.exit_code for one in found}
+        write_atomically(path, trade_offs_files.WRITERS[path.suffix.lower()](table, comparisons), "report")
+        print_line(f"{path}: {count(len(table.rows), 'target')} compared")
+    codes = {one.exit_code for one in comparisons}
     return next((code for code in (1, 3) if code in codes), 0)
 
 
@@ -237,7 +250,7 @@ class _StoreOpener:
         store = self.store(path)
         return trade_offs.Candidate(name=reference, run=store.run(name), prices=store.recordings.prices)
 
-    def baseline(self, reference: str, newer: "Kept") -> "trade_offs.Candidate":
+    def baseline(self, reference: str, newer: "Run") -> "trade_offs.Candidate":
         path, name = run_references.run_location(reference, self._default)
         store = self.store(path)
         chosen = baselines.baseline_of(store, name, newer)
@@ -246,7 +259,7 @@ class _StoreOpener:
         return trade_offs.Candidate(name=reference, run=chosen.run, prices=store.recordings.prices)
 
 
-def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
+def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Run, Run]":
     """Return both runs, each possibly from another store; the same run twice without a baseline."""
     opened = _StoreOpener(store, stores)
     newer = opened.run(run).run

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evalmark.cli.commands import file_checks
     from evalmark.cli.commands import sessions as session_commands
     from evalmark.core.values import run as runs
-    from evalmark.core.values.run import Run as Kept
+    from evalmark.core.values.run import Run
     from evalmark.reports.terminal import call as call_module
     from evalmark.reports.terminal import cases, run_list, run_report, sessions, target_overview
     from evalmark.stats.summary import gate, summarise
@@ -45,7 +45,7 @@ else:
 
 NOT_PASSED = ("fail", "error", "unscored")
 
-Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start of one, `last` or `last~1`.")]
+RunReference = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start of one, `last` or `last~1`.")]
 
 
 def add(app: typer.Typer) -> None:
@@ -75,7 +75,7 @@ def list_runs(
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
-    run: Run = "last",
+    run: RunReference = "last",
     failed: Annotated[bool, typer.Option("--failed", help="Show every case that did not pass.")] = False,
     case: Annotated[
         str | None, typer.Option("--case", metavar="ID", help="Show one case, by its id or the start of it.")
@@ -116,7 +116,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         _show_cases(run_store, shown_run, case, limit, failed=failed, calls=calls)
 
 
-def _show_cases(run_store: "Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
+def _show_cases(run_store: "Store", run: "Run", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
     chosen = None if case is None else _case_id(run, case)
     matching = (
         r
@@ -139,7 +139,7 @@ def _show_cases(run_store: "Store", run: "Kept", case: str | None, limit: int, *
         print_line(f"No case of {run.id} failed.")
 
 
-def _show_overview(run: "Kept", *, with_cases: bool) -> None:
+def _show_overview(run: "Run", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
     print_text(target_overview.overview_screen(run, stats_overview.overview(run), terminal_style()))
@@ -153,7 +153,7 @@ def _one_call(run_store: "Store", key: str) -> str:
     return f"  The call {key} is no longer recorded.\n"
 
 
-def _case_id(run: "Kept", prefix: str) -> str:
+def _case_id(run: "Run", prefix: str) -> str:
     """Resolve a case id or the unique start of one."""
     ids = list(dict.fromkeys(result.trial.case.id for result in run.results))
     if prefix in ids:
@@ -171,11 +171,11 @@ def _case_id(run: "Kept", prefix: str) -> str:
     raise ConfigError(f"{run.id} has no case {prefix!r}; {advice}")
 
 
-def _all_cases(run: "Kept") -> str:
+def _all_cases(run: "Run") -> str:
     return f"list all cases with: evalmark report {run.id} -o cases.csv"
 
 
-def _with_spending(run: "Kept", run_store: "Store") -> "Kept":
+def _with_spending(run: "Run", run_store: "Store") -> "Run":
     """A killed run has no spending in its header, but the call log has it."""
     return run if run.spending else replace(run, spending=run_store.spending(run.id))
 

@@ -1,4 +1,4 @@
-"""Quality against cost and latency in files: Markdown and JSON, alone or after comparisons with several baselines."""
+"""Quality against cost and latency as JSON and Markdown, alone or after comparisons with several baselines."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,17 +16,20 @@ from .markdown import markdown_text
 FORMAT = {"format": "evalmark-comparisons", "version": 1}
 
 
-def trade_offs_as_json(found: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
-    """Yield one JSON document: the comparisons, each as in a report of its own, and the table."""
-    yield json_line(FORMAT | {"comparisons": [*map(comparison_values, comparisons)], **trade_off_values(found)}) + "\n"
+def trade_offs_as_json(trade_offs: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
+    """Yield one JSON document with the comparisons, each as in its own report, and the table."""
+    yield (
+        json_line(FORMAT | {"comparisons": [*map(comparison_values, comparisons)], **trade_off_values(trade_offs)})
+        + "\n"
+    )
 
 
-def trade_off_values(found: TradeOffs) -> dict[str, Any]:
-    """Convert the table to JSON values; what is unknown is null."""
+def trade_off_values(trade_offs: TradeOffs) -> dict[str, Any]:
+    """Convert the table to JSON values; unknown values are null."""
     return {
-        "quality": found.metric or None,
-        **field_values(found, "level", "tests", "unknown"),
-        "trade_offs": [_values(row) for row in found.rows],
+        "quality": trade_offs.metric or None,
+        **field_values(trade_offs, "level", "tests", "unknown"),
+        "trade_offs": [_values(row) for row in trade_offs.rows],
     }
 
 
@@ -43,19 +46,19 @@ def _values(row: TradeOff) -> dict[str, Any]:
     }
 
 
-def trade_offs_in_markdown(found: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
-    """Yield each comparison, then the table."""
+def trade_offs_in_markdown(trade_offs: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
+    """Yield the comparisons and the table as Markdown."""
     for comparison in comparisons:
         yield from comparison_in_markdown(comparison)
         yield "\n"
-    yield f"## {markdown_text(trade_off_title(found).capitalize())}\n\n"
+    yield f"## {markdown_text(trade_off_title(trade_offs).capitalize())}\n\n"
     yield f"| {' | '.join(HEADS)} |\n|:--|--:|--:|--:|--:|:--|\n"
-    for cells in trade_off_rows(found):
+    for cells in trade_off_rows(trade_offs):
         yield f"| {' | '.join(map(markdown_text, cells))} |\n"
     yield "\n"
-    for remark in trade_off_remarks(found):
+    for remark in trade_off_remarks(trade_offs):
         yield f"<sub>{markdown_text(remark)}</sub>\n\n"
 
 
 WRITERS = {".json": trade_offs_as_json, ".md": trade_offs_in_markdown}
-"""Writers `write(found, comparisons=())` by file extension."""
+"""Writers `write(trade_offs, comparisons=())` by file extension."""

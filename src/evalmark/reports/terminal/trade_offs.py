@@ -13,28 +13,28 @@ _NARROW = 100
 """Below this width the interval stands under the quality."""
 
 
-def trade_offs_screen(found: TradeOffs, style: TerminalStyle = DEFAULT) -> str:
+def trade_offs_screen(trade_offs: TradeOffs, style: TerminalStyle = DEFAULT) -> str:
     """Show a row for each target: quality with its interval, cost of an output, median time, and its standing."""
-    parts: list[RenderableType] = [Text(trade_off_title(found), style="bold"), Text("")]
-    apart = style.width >= _NARROW
+    parts: list[RenderableType] = [Text(trade_off_title(trade_offs), style="bold"), Text("")]
+    has_interval_column = style.width >= _NARROW
     table = data_table(column_gap(style))
     for head in HEADS:
-        if head == "interval" and not apart:
+        if head == "interval" and not has_interval_column:
             continue
-        is_words = head in ("", "target")
-        table.add_column(head, justify="left" if is_words else "right", overflow="fold", no_wrap=not is_words)
-    for row, cells in zip(found.rows, trade_off_rows(found), strict=True):
+        is_text = head in ("target", "standing")
+        table.add_column(head, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+    for row, cells in zip(trade_offs.rows, trade_off_rows(trade_offs), strict=True):
         quality = Text(cells.quality, style="bold")
-        if not apart:
+        if not has_interval_column:
             quality.append("\n").append(cells.interval, style="not bold dim")
         table.add_row(
             Text(cells.name),
             quality,
-            *([Text(cells.interval)] if apart else []),
+            *([Text(cells.interval)] if has_interval_column else []),
             Text(cells.cost),
             Text(cells.latency),
             Text(cells.standing, style=_STYLES[row.standing]),
         )
     parts += [table, Text("")]
-    parts += [Text(remark, style="dim") for remark in trade_off_remarks(found)]
+    parts += [Text(remark, style="dim") for remark in trade_off_remarks(trade_offs)]
     return render(parts, style)

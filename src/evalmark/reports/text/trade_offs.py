@@ -1,4 +1,4 @@
-"""Text of quality against cost and latency: a row for each target, and what the table rests on."""
+"""Text of the table of quality against cost and latency, and of the remarks below it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 
 from .numbers import GAP, duration, interval_text, number_text, percent, share_interval
 
-HEADS = ("target", "quality", "interval", "cost", "latency", "")
-"""Headings of the columns; the cost is of one output, the latency the median time of one."""
+HEADS = ("target", "quality", "interval", "cost", "latency", "standing")
+"""Headings of the columns. The cost is the mean of an output, the latency the median time of one."""
 
 
 class TradeOffRow(NamedTuple):
@@ -24,23 +24,23 @@ class TradeOffRow(NamedTuple):
     standing: str
 
 
-def trade_off_title(found: TradeOffs) -> str:
-    """Name the table and its measure of quality."""
-    return f"quality against cost and latency: {one_line(found.metric, 60) or 'pass rate'}"
+def trade_off_title(trade_offs: TradeOffs) -> str:
+    """Return the title of the table, which names the measure of quality."""
+    return f"quality against cost and latency: {one_line(trade_offs.metric, 60) or 'pass rate'}"
 
 
-def trade_off_rows(found: TradeOffs) -> list[TradeOffRow]:
-    """Format each target."""
+def trade_off_rows(trade_offs: TradeOffs) -> list[TradeOffRow]:
+    """Format a row for each target."""
     return [
         TradeOffRow(
             name=one_line(row.name, 60),
-            quality=number_text(row.quality) if found.metric and row.quality is not None else percent(row.quality),
-            interval=interval_text(row.interval) if found.metric else share_interval(row.interval),
+            quality=number_text(row.quality) if trade_offs.metric and row.quality is not None else percent(row.quality),
+            interval=interval_text(row.interval) if trade_offs.metric else share_interval(row.interval),
             cost=GAP if row.cost.cost is None else money(row.cost.cost),
             latency=duration(row.seconds),
             standing=_standing(row),
         )
-        for row in found.rows
+        for row in trade_offs.rows
     ]
 
 
@@ -50,19 +50,20 @@ def _standing(row: TradeOff) -> str:
     return f"{words[row.standing]} {others}".rstrip()
 
 
-def trade_off_remarks(found: TradeOffs) -> Iterator[str]:
-    """Yield what the table means, and what is unknown."""
-    pairs = f"{count(found.tests, 'comparison')} of pairs" if found.tests else "comparisons of pairs"
+def trade_off_remarks(trade_offs: TradeOffs) -> Iterator[str]:
+    """Yield what the standings mean, and which costs and times are unknown."""
+    pairs = f"{count(trade_offs.tests, 'comparison')} of pairs" if trade_offs.tests else "comparisons of pairs"
     yield (
-        f"Dominated: another one is better at {100 * found.level:g} %, adjusted over {pairs} (Holm), and neither costs more "
-        "nor takes longer. Not told apart: another one neither costs more nor takes longer, and is not shown to be worse."
+        f"Dominated: another target is better at the {100 * trade_offs.level:g} % level, adjusted over {pairs} (Holm), and neither "
+        "costs more nor takes longer. Not told apart: another target neither costs more nor takes longer, and is not shown to "
+        "be worse."
     )
-    if found.unknown:
-        are = "is" if len(found.unknown) == 1 else "are"
-        yield f"{' and '.join(found.unknown).capitalize()} {are} unknown for all, and not compared."
-    if "cost" not in found.unknown and (rows := [row for row in found.rows if row.cost.cost is None]):
+    if trade_offs.unknown:
+        are = "is" if len(trade_offs.unknown) == 1 else "are"
+        yield f"{' and '.join(trade_offs.unknown).capitalize()} {are} unknown for all, and not compared."
+    if "cost" not in trade_offs.unknown and (rows := [row for row in trade_offs.rows if row.cost.cost is None]):
         names = ", ".join(one_line(row.name, 60) for row in rows)
-        yield f"The cost of {names} is unknown: no call of it is recorded with a price. Unknown is never called lower."
-    for row in found.rows:
+        yield f"No call of {names} has a known price: an unknown cost neither dominates nor is dominated."
+    for row in trade_offs.rows:
         if row.cost.cost is not None and row.cost.unpriced:
             yield f"{one_line(row.name, 60)}: price unknown for {count(row.cost.unpriced, 'output')}, left out of its cost."

@@ -1,4 +1,4 @@
-"""Compares several targets by quality, cost and latency, and tells which of them another one dominates."""
+"""Compares several targets by quality, cost and latency, and finds those that another one dominates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,33 +36,33 @@ class TradeOff:
     """The pass rate, or the mean of the metric; None if the run has none."""
     interval: Interval
     n: int
-    """The trials, or scores, in `quality`."""
+    """The number of trials, or of scores, in `quality`."""
     cost: TargetCost
     """Of the target's own calls, without judges."""
     seconds: float | None
     """The median time of an output; None if unknown."""
     standing: Standing = "frontier"
     others: tuple[str, ...] = ()
-    """The names of those that dominate it, or that it cannot be told apart from at no more cost and time."""
+    """The names of the targets that dominate it, or else of those that it cannot be told apart from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeOffs:
-    """Several targets, by quality against cost and latency."""
+    """The quality, cost and latency of several targets."""
 
     metric: str
     """The metric that is the quality; empty: the pass rate."""
     rows: tuple[TradeOff, ...]
     level: float
     tests: int
-    """The number of pairwise tests of quality that p is adjusted for."""
+    """The number of pairwise tests of quality, for which p is adjusted."""
     unknown: tuple[Criterion, ...] = ()
-    """What is unknown of every target, and therefore not compared."""
+    """The criteria that are unknown for every target and therefore not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A run to compare, by each of its targets."""
+    """A run whose targets are compared."""
 
     name: str
     run: Run
@@ -75,13 +75,16 @@ def trade_offs(candidates: Iterable[Candidate], *, level: float = LEVEL, margin:
 
     A target is `dominated` if another one is better, by the comparison of the two case by case, and neither costs more nor
     takes longer. The p-values of all pairs are adjusted together (Holm). It is `not told apart` if another one neither costs
-    more nor takes longer, and is not shown to be worse: it may dominate. Otherwise it is on the `frontier`. What is known
-    of only one of two targets is never called lower.
+    more nor takes longer, and is not shown to be worse: it may dominate. Otherwise it is on the `frontier`. A target whose
+    cost or time is unknown neither dominates another one nor is dominated, unless that is unknown for all targets.
 
     Args:
         candidates: the runs, at least one; each of their targets is a row.
         level: the confidence level, between 0 and 1.
         margin: the difference of quality that counts as none, from 0 to below 1.
+
+    Returns:
+        A row for each target, in the order of the runs and of their targets.
 
     Raises:
         ConfigError: there are fewer than two targets.
@@ -108,15 +111,15 @@ def trade_offs(candidates: Iterable[Candidate], *, level: float = LEVEL, margin:
         for name, (number, target), tally in zip(names, places, tallies, strict=True)
     ]
     pairs = {
-        (a, b): found
-        for (a, one), (b, other) in combinations(enumerate(places), 2)
-        if (found := _difference((runs[one[0]].run, runs[other[0]].run), (one[1], other[1]), metric, (level, margin)))
+        (a, b): difference
+        for (a, (first, target)), (b, (second, other)) in combinations(enumerate(places), 2)
+        if (difference := _difference((runs[first].run, runs[second].run), (target, other), metric, level, margin))
     }
     adjusted = dict(zip(pairs, adjust_differences([*pairs.values()], holm), strict=True))
     unknown = _unknown(rows)
     return TradeOffs(
         metric=metric,
-        rows=tuple(_placed(place, rows, adjusted, unknown) for place in range(len(rows))),
+        rows=tuple(_with_standing(index, rows, adjusted, unknown) for index in range(len(rows))),
         level=level,
         tests=sum(one.p is not None for one in pairs.values()),
         unknown=unknown,
@@ -163,11 +166,11 @@ def _quality(summary: Summary, tally: TrialCounts, target: str, metric: str, lev
 
 
 def _difference(
-    runs: tuple[Run, Run], targets: tuple[str, str], metric: str, asked: tuple[float, float]
+    runs: tuple[Run, Run], targets: tuple[str, str], metric: str, level: float, margin: float
 ) -> Difference | None:
-    level, margin = asked
-    found: Sequence[TargetChange] = compare(*runs, level=level, margin=margin, targets=targets).targets
-    changes = (change for target in found for change in (target.overall, *target.metrics) if change.name == metric)
+    """Return the difference of two targets in a metric; None if they have no case with it in common."""
+    compared: Sequence[TargetChange] = compare(*runs, level=level, margin=margin, targets=targets).targets
+    changes = (change for target in compared for change in (target.overall, *target.metrics) if change.name == metric)
     return next((change.difference for change in changes), None)
 
 
@@ -179,35 +182,35 @@ def _unknown(rows: Sequence[TradeOff]) -> tuple[Criterion, ...]:
     return tuple(criterion for criterion, is_known in known.items() if not is_known)
 
 
-def _placed(
-    place: int, rows: Sequence[TradeOff], pairs: Mapping[tuple[int, int], Difference], unknown: Sequence[Criterion]
+def _with_standing(
+    index: int, rows: Sequence[TradeOff], pairs: Mapping[tuple[int, int], Difference], unknown: Sequence[Criterion]
 ) -> TradeOff:
     """Return a row with its standing among the others."""
     better, unclear = [], []
     for other, row in enumerate(rows):
-        if other == place or not _is_no_dearer(row, rows[place], unknown):
+        if other == index or not _costs_no_more(row, rows[index], unknown):
             continue
-        outcome = _outcome(other, place, pairs)
+        outcome = _outcome(other, index, pairs)
         if outcome == "better":
             better.append(row.name)
-        elif outcome != "worse" and (outcome != "same" or not _is_no_dearer(rows[place], row, unknown)):
+        elif outcome != "worse" and (outcome != "same" or not _costs_no_more(rows[index], row, unknown)):
             unclear.append(row.name)
     if better:
-        return replace(rows[place], standing="dominated", others=tuple(better))
-    return replace(rows[place], standing="not told apart", others=tuple(unclear)) if unclear else rows[place]
+        return replace(rows[index], standing="dominated", others=tuple(better))
+    return replace(rows[index], standing="not told apart", others=tuple(unclear)) if unclear else rows[index]
 
 
 def _outcome(one: int, other: int, pairs: Mapping[tuple[int, int], Difference]) -> str:
     """Return how the quality of one row compares with that of another."""
-    if (found := pairs.get((one, other))) is not None:
-        return found.outcome
-    turned = pairs.get((other, one))
-    outcome = "cannot tell" if turned is None else turned.outcome
+    if (difference := pairs.get((one, other))) is not None:
+        return difference.outcome
+    reverse = pairs.get((other, one))
+    outcome = "cannot tell" if reverse is None else reverse.outcome
     return {"better": "worse", "worse": "better"}.get(outcome, outcome)
 
 
-def _is_no_dearer(one: TradeOff, other: TradeOff, unknown: Sequence[Criterion]) -> bool:
-    """Return whether one costs no more and takes no longer than the other, as far as that is known of any."""
+def _costs_no_more(one: TradeOff, other: TradeOff, unknown: Sequence[Criterion]) -> bool:
+    """Return whether one target costs no more and takes no longer than another; False where that is not known."""
     compared: Mapping[Criterion, tuple[float | None, float | None]] = {
         "cost": (one.cost.cost, other.cost.cost),
         "latency": (one.seconds, other.seconds),
