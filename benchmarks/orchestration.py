@@ -6,7 +6,7 @@ compared with that of the floor of the same round, since absolute times differ b
 replayed run, a run that is killed half-way and resumed, and 512 requests in flight, which need a fast --server.
 
 Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--short] [--server http://127.0.0.1:8099]
-     python benchmarks/orchestration.py --before ../older/src   # also an older source, alternately
+     python benchmarks/orchestration.py --source before=../older/src   # also an older source, alternately
 """
 
 import argparse
@@ -189,10 +189,14 @@ class Program:
     source: str | None = None
     """The folder of another source of evalmark; None: the installed one."""
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {} if self.source is None else {"PYTHONPATH": str(Path(self.source).resolve())}
+
 
 def run_program(program: Program, words: list[str], place: tuple[Path, Server], calls: int) -> Taken:
     """Run a command that makes so many calls; another source is found through PYTHONPATH."""
-    taken = measured(words, *place, {} if program.source is None else {"PYTHONPATH": program.source})
+    taken = measured(words, *place, program.environment)
     ended_well(taken, *place, calls)
     return taken
 
@@ -328,7 +332,14 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
     parser.add_argument("--runs", type=int, default=3, help="number of rounds; the median counts")
-    parser.add_argument("--before", metavar="SRC", help="the folder `src` of another checkout, measured alternately")
+    parser.add_argument(
+        "--source",
+        metavar="NAME=SRC",
+        action="append",
+        default=[],
+        type=lambda text: Program(*text.split("=", 1)),
+        help="also measure the folder `src` of another checkout, alternately; may be repeated",
+    )
     parser.add_argument("--only", help="only the rows that start with this: 2000, 10000, replayed, killed, wide")
     parser.add_argument("--short", action="store_true", help="200 cases, once")
     add_json(parser)
@@ -338,9 +349,7 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     args = parsed()
     sizes, count = (SHORT, 1) if args.short else (SIZES, args.runs)
-    programs = [Program("evalmark")]
-    if args.before is not None:
-        programs.insert(0, Program("before", str(Path(args.before).resolve())))
+    programs = [*args.source, Program("evalmark")]
     wanted = lambda name: args.only is None or name.startswith(args.only)  # noqa: E731
     with (
         tempfile.TemporaryDirectory() as name,
