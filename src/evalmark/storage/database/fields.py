@@ -354,14 +354,11 @@ def _gather_texts(values: Iterable[Any], texts: list[str], depth: int) -> None:
         kind = type(value)
         if kind is str:
             texts.append(value)
-        elif kind not in _PLAIN and not (kind in _HOLDERS and not value):  # most fields are empty
-            _gather_texts(_parts_of(value, depth), texts, depth + 1)
-
-
-def _parts_of(value: Any, depth: int) -> Iterable[Any]:
-    kind = type(value)
-    if (fields := _TEXTS.get(kind)) is not None:
-        return fields(value)
-    if kind in _HOLDERS and depth < MAX_DEPTH:
-        return (*value, *value.values()) if kind is dict else value
-    return (to_json(storable(value)),)
+        elif kind in _PLAIN or (kind in _HOLDERS and not value):  # most fields are empty
+            continue
+        elif (fields := _TEXTS.get(kind)) is not None:
+            _gather_texts(fields(value), texts, depth + 1)
+        elif kind in _HOLDERS and depth < MAX_DEPTH:
+            _gather_texts((*value, *value.values()) if kind is dict else value, texts, depth + 1)
+        else:
+            texts.append(to_json(storable(value)))
