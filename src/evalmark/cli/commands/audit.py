@@ -23,7 +23,7 @@ from evalmark.storage.store.store import open_store
 from . import flags
 from .calibrate import Suite, run_judges
 from .rescore import Metrics
-from .runs import Run
+from .runs import RunReference
 
 LABELS = "labels"
 """The default reference that verdicts are compared with."""
@@ -61,7 +61,7 @@ def add(app: typer.Typer) -> None:
 
 def audit(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    run: Run = "last",
+    run: RunReference = "last",
     metric: Metrics = None,
     judge: flags.Judge = None,
     against: Against = LABELS,

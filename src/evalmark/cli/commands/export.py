@@ -32,7 +32,7 @@ from evalmark.storage.store.store import open_store
 
 from . import flags
 from .import_files import write_new
-from .runs import Run
+from .runs import RunReference
 
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
@@ -83,7 +83,7 @@ def add(app: typer.Typer) -> None:
 
 def export(  # noqa: PLR0913  each is a flag of the command line
     output: Output,
-    run: Run = "last",
+    run: RunReference = "last",
     to: To = "",
     suite: Suite = None,
     create: Create = False,

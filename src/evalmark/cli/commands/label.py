@@ -15,7 +15,7 @@ from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations.samples import draw_sample
 
 from . import flags
-from .runs import Run
+from .runs import RunReference
 
 Sample = Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Number of outputs to draw.")]
 ByVerdict = Annotated[
@@ -36,7 +36,7 @@ def add(app: typer.Typer) -> None:
 
 
 def label(
-    run: Run = "last",
+    run: RunReference = "last",
     sample: Sample = 80,
     by_verdict: ByVerdict = "",
     output: Output = None,

@@ -15,7 +15,7 @@ from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
 
 from . import flags
-from .runs import Run
+from .runs import RunReference
 
 Metrics = Annotated[
     list[str] | None,
@@ -34,7 +34,7 @@ def add(app: typer.Typer) -> None:
 
 def rescore(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    run: Run = "last",
+    run: RunReference = "last",
     metric: Metrics = None,
     suite: Suite = None,
     judge: flags.Judge = None,
