@@ -123,7 +123,7 @@ def test_where_the_judge_is_of_no_help(labels, judged, others, method):
 
 
 def test_a_short_interval_comes_with_a_caution():
-    assert prediction_powered(LABELS, JUDGED, OTHERS).caution.startswith("10 labels are few")
+    assert prediction_powered(LABELS, JUDGED, OTHERS).caution.startswith("10 independent labels are few")
     wrong = prediction_powered([1, 0] * 60, [1, 1] + [1, 0] * 59, [1, 0] * 300)
     assert wrong.caution == "judge and labels differ on 1 outputs only, so that the interval may be too short"
     assert prediction_powered([1, 0] * 60, [1, 1, 0, 0] * 30, [1, 0] * 300).caution == ""

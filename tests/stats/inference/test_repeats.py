@@ -158,3 +158,30 @@ def test_the_interval_holds_the_true_chance():
         found = mean_pass_hat_k([(4, sum(draw.random() < rate for _ in range(4))) for rate in rates], 2)
         held += found.interval.low <= 1 / 3 <= found.interval.high
     assert held / 150 > 0.88
+
+
+def test_tries_of_cases_that_share_a_document_are_clustered_by_it():
+    cases = [(3, 3)] * 10 + [(3, 1)] * 10 + [(3, 0)] * 4
+    documents = [place // 7 for place in range(24)]
+    apart = mean_pass_at_k(cases, 3)
+    together = mean_pass_at_k(cases, 3, clusters=documents, unit="document")
+    assert together.value == apart.value
+    assert together.interval.low < apart.interval.low < apart.interval.high < together.interval.high
+    assert (apart.interval.method, together.interval.method) == ("Wilson", "Jeffreys, clustered by document")
+
+
+def test_copying_every_case_changes_no_interval_of_tries_where_copies_are_one_cluster():
+    cases = [(4, 4), (4, 2), (4, 1), (4, 0), (4, 4), (4, 3)]
+    once = mean_pass_hat_k(cases, 2)
+    copied = mean_pass_hat_k(cases * 5, 2, clusters=[*range(6)] * 5)
+    assert copied.interval.ends == pytest.approx(once.interval.ends, abs=1e-9)
+
+
+def test_cases_without_enough_tries_leave_their_cluster():
+    found = mean_pass_at_k([(3, 3), (1, 1), (3, 0), (3, 3)], 3, clusters=["a", "a", "b", "c"])
+    assert (found.n, found.left_out, found.interval.method) == (3, 1, "Wilson")
+
+
+def test_as_many_clusters_as_cases_are_required():
+    with pytest.raises(ValueError, match="2 cases but 1 clusters"):
+        mean_pass_at_k([(2, 1), (2, 2)], 1, clusters=["a"])

@@ -5,6 +5,7 @@
 import pytest
 
 from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.judges import repeat_lines
 from evalmark.stats.summary.summarise import summarise
@@ -62,3 +63,30 @@ def test_any_of_k_and_all_of_k_are_over_cases_with_as_many_judged_tries():
 )
 def test_what_is_said_of_repeats(cases, repeat, said):
     assert repeat_lines(group(cases, repeat)) == said
+
+
+def test_pass_at_1_of_equal_numbers_of_tries_has_the_interval_of_the_pass_rate_with_clusters():
+    results = [
+        Result(
+            trial=Trial(
+                case=Case(id=str(n), input=str(n), metadata={"document": n // 5}),
+                dataset="d",
+                position=n,
+                repeat=number,
+            ),
+            output=Output(value=""),
+            scores=(Score(name="m", raw=passed, value=float(passed), passed=passed),),
+        )
+        for n in range(40)
+        for number in range(3)
+        for passed in [(n // 5) % 3 > 0 and (n + number) % 4 > 0]
+    ]
+    run = Run(
+        id="r", name="", created="", repeat=3, datasets=(DatasetInfo(name="d", cluster="document"),), results=results
+    )
+    (found,) = summarise(run).groups
+    rate = found.tally.pass_rate
+    assert rate.interval.method == found.repeats.once.interval.method == "Jeffreys, clustered by document"
+    assert found.repeats.once.value == pytest.approx(rate.value)
+    assert found.repeats.once.interval.ends == pytest.approx(rate.interval.ends, abs=1e-9)
+    assert found.repeats.all_of.interval.method.endswith("clustered by document")

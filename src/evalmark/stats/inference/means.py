@@ -62,11 +62,12 @@ def share_interval(
         return wilson(k, n, level)
     groups = list(_grouped(passed, clusters))
     found = clustered_share_interval([math.fsum(group) / len(group) for group in groups], [*map(len, groups)], level)
-    return _hull(replace(found, method=f"{found.method}, clustered by {unit}"), wilson(k, n, level))
+    return hull(replace(found, method=f"{found.method}, clustered by {unit}"), wilson(k, n, level))
 
 
-def _hull(found: Interval, other: Interval) -> Interval:
-    """Widen an interval to the ends of another one."""
+@check_arguments
+def hull(found: Interval, other: Interval) -> Interval:
+    """Return `found`, widened to the ends of `other`; as it is where either has no ends."""
     if found.low is None or found.high is None or other.low is None or other.high is None:
         return found
     return replace(found, low=min(found.low, other.low), high=max(found.high, other.high))
@@ -196,7 +197,7 @@ def projected_interval(
     if not set(values) <= {0.0, 1.0}:
         return dirichlet_interval(inside, 0, 1, level, sizes=sizes)
     n = math.fsum(sizes)
-    return _hull(clustered_share_interval(inside, sizes, level), wilson(min(n, centre * n), n, level))
+    return hull(clustered_share_interval(inside, sizes, level), wilson(min(n, centre * n), n, level))
 
 
 @check_arguments

@@ -1,12 +1,13 @@
 """pass@k and pass^k: whether any of k tries, or all of them, would pass."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 
 from .argument_checks import check_arguments
 from .intervals import LEVEL, Interval
-from .means import clustered_share_interval, mean
+from .means import clustered_share_interval, hull, mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,41 +58,66 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
 
 
 @check_arguments
-def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
+def mean_pass_at_k(
+    cases: Sequence[tuple[int, int]],
+    k: int,
+    level: float = LEVEL,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    unit: str = "case",
+) -> PassAtK:
     """Return the mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
 
     Tries of different cases are independent, so each case is one share from 0 to 1, and the interval is that of
-    `clustered_share_interval` over cases, never over tries.
+    `clustered_share_interval` over cases, never over tries. With `clusters`, the cluster of each case, such as its
+    document, the interval is over clusters, and never narrower than over cases; `unit` is what its method calls them.
 
     >>> found = mean_pass_at_k([(5, 2), (5, 5), (5, 0), (1, 1)], 2)
     >>> round(found.value, 4), found.n, found.left_out, found.interval.method
     (0.5667, 3, 1, 'Jeffreys')
     """
-    return _over_cases(pass_at_k, cases, k, level)
+    return _over_cases(pass_at_k, cases, k, level, (clusters, unit))
 
 
 @check_arguments
-def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
-    """Return the mean of `pass_hat_k` over `cases`, each (tries, passed), with an interval over cases, as `mean_pass_at_k`.
+def mean_pass_hat_k(
+    cases: Sequence[tuple[int, int]],
+    k: int,
+    level: float = LEVEL,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    unit: str = "case",
+) -> PassAtK:
+    """Return the mean of `pass_hat_k` over `cases`, each (tries, passed); the interval is as in `mean_pass_at_k`.
 
     >>> mean_pass_hat_k([(5, 2), (5, 5), (5, 0), (1, 1)], 5).value == 1 / 3
     True
     """
-    return _over_cases(pass_hat_k, cases, k, level)
+    return _over_cases(pass_hat_k, cases, k, level, (clusters, unit))
 
 
 def _over_cases(
-    of_case: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int]], k: int, level: float
+    of_case: Callable[[int, int, int], float | None],
+    cases: Sequence[tuple[int, int]],
+    k: int,
+    level: float,
+    clustered: tuple[Sequence[Hashable] | None, str],
 ) -> PassAtK:
+    clusters, unit = clustered
+    if clusters is not None and len(clusters) != len(cases):
+        raise ValueError(f"{len(cases)} cases but {len(clusters)} clusters")
     known = {(n, c): of_case(n, c, k) for n, c in set(cases)}
-    values = [value for case in cases if (value := known[case]) is not None]
-    return PassAtK(
-        k=k,
-        value=mean(values),
-        n=len(values),
-        left_out=len(cases) - len(values),
-        interval=clustered_share_interval(values, [1.0] * len(values), level),
-    )
+    groups: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for case, cluster in zip(cases, range(len(cases)) if clusters is None else clusters, strict=True):
+        if (value := known[case]) is not None:
+            groups[cluster].append(value)
+    values = [value for group in groups.values() for value in group]
+    interval = clustered_share_interval(values, [1.0] * len(values), level)
+    if len(groups) < len(values):
+        shares = [math.fsum(group) / len(group) for group in groups.values()]
+        apart = clustered_share_interval(shares, [*map(len, groups.values())], level)
+        interval = hull(replace(apart, method=f"{apart.method}, clustered by {unit}"), interval)
+    return PassAtK(k=k, value=mean(values), n=len(values), left_out=len(cases) - len(values), interval=interval)
 
 
 def _check(n: int, c: int, k: int) -> None:

@@ -92,13 +92,13 @@ def _group(key: GroupKey, trials: TrialGroup, run: Run, finder: ClusterFinder, l
         mode=mode,
         tally=_tally({key: trials}, finder, level),
         metrics=metrics,
-        repeats=_repeats(trials, run.repeat, level),
+        repeats=_repeats(trials, run.repeat, unit, level),
         left_out=why,
         variances=variance_splits(trials, metrics, unit, level),
     )
 
 
-def _repeats(trials: TrialGroup, k: int, level: float) -> RepeatFigures | None:
+def _repeats(trials: TrialGroup, k: int, unit: str, level: float) -> RepeatFigures | None:
     if k < 2 or not trials.repeated or not any(verdict < 2 for verdict in trials.verdicts):
         return None
     tries = Counter(trials.cases)
@@ -108,10 +108,12 @@ def _repeats(trials: TrialGroup, k: int, level: float) -> RepeatFigures | None:
         judged[case] += verdict < 2
         passed[case] += verdict == 0
     cases = [(judged[case], passed[case]) for case in tries]
+    cluster_of = dict(zip(trials.cases, trials.clusters, strict=True))
+    clusters = [cluster_of[case] for case in tries]
     return RepeatFigures(
-        once=mean_pass_at_k(cases, 1, level),
-        any_of=mean_pass_at_k(cases, k, level),
-        all_of=mean_pass_hat_k(cases, k, level),
+        once=mean_pass_at_k(cases, 1, level, clusters=clusters, unit=unit),
+        any_of=mean_pass_at_k(cases, k, level, clusters=clusters, unit=unit),
+        all_of=mean_pass_hat_k(cases, k, level, clusters=clusters, unit=unit),
     )
 
 
