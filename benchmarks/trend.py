@@ -1,6 +1,6 @@
 """Control limits over many runs: false alarms while nothing changes, and how soon a lasting change is found.
 
-Run: python benchmarks/trend.py [--series 150] [--runs 120] [--table 1]
+Run: python benchmarks/trend.py [--series 150] [--runs 120] [--table 1|2|3]
 
 The first table draws series of runs on the same cases. Each case has a pass rate of its own, so that runs depend on each
 other; nothing changes. Counted are the series in which any run is outside: by evalmark's limits, by the mean and three
@@ -8,6 +8,9 @@ standard deviations of the earlier runs (from five on), and by the mean differen
 1.96 standard errors from 0.
 
 The second table lowers the pass rate after some runs, and counts how many runs later a run is below its limit.
+
+The third one breaks an assumption: whole runs are luckier or unluckier than others, in no order, as with a provider that
+answers from several versions of a model. It counts the series in which any run is outside.
 
 The exit code is 1 when a row of the first table has more than 5 % of false alarms by evalmark's limits, beyond what so many
 series show by chance.
@@ -85,6 +88,18 @@ def by_document(source: Source, cases: int) -> Iterator[Units]:
             passed = 5 * (source.random() < rate) if together else source.binomial(5, rate)
             run[document] = (float(passed), 5)
         yield run
+
+
+def by_run(source: Source, cases: int, spread: float) -> Iterator[Units]:
+    """Yield runs whose cases are all easier or all harder, by a normal shift of the log odds with this standard deviation."""
+    own = rates(source, cases)
+    while True:
+        yield passes(source, shifted(source, own, spread))
+
+
+def shifted(source: Source, own: np.ndarray, spread: float) -> np.ndarray:
+    odds = own / np.maximum(1 - own, 1e-12) * math.exp(spread * source.normal())
+    return odds / (1 + odds)
 
 
 def graded(source: Source, cases: int) -> Iterator[Units]:
@@ -195,6 +210,30 @@ def show_delays(series: int) -> None:
             )
 
 
+def show_shared_luck(series: int, runs: int) -> None:
+    print(f"| whole runs differ by (sd) | cases | a run outside in {runs} runs | of them within the first 30 |")
+    print("|--:|--:|--:|--:|")
+    for cases in (20, 100):
+        for spread in (0.15, 0.3, 0.6):
+            found = [
+                first_outside(by_run(np.random.default_rng([n, cases]), cases, spread), runs) for n in range(series)
+            ]
+            source = np.random.default_rng(cases)
+            means = [float(shifted(source, rates(source, 10_000), spread).mean()) for _ in range(300)]
+            share, early = (statistics.fmean(one is not None and one <= most for one in found) for most in (runs, 30))
+            print(
+                f"| {100 * statistics.stdev(means):.1f} points | {cases} | {100 * share:.0f} % | {100 * early:.0f} % |",
+                flush=True,
+            )
+    print()
+
+
+def first_outside(process: Iterator[Units], runs: int) -> int | None:
+    """Return the number of the first run that is outside."""
+    chart = ControlChart()
+    return next((look for look in range(1, runs + 1) if chart.add(next(process)).outside), None)
+
+
 def show_false_alarms(series: int, runs: int) -> bool:
     """Print a row for each process, and return whether any has too many false alarms by evalmark's limits."""
     chance = 3 * math.sqrt(FALSE_ALARMS * (1 - FALSE_ALARMS) / series)
@@ -216,11 +255,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--series", type=int, default=150)
     parser.add_argument("--runs", type=int, default=120)
-    parser.add_argument("--table", type=int, choices=(1, 2), help="only this table")
+    parser.add_argument("--table", type=int, choices=(1, 2, 3), help="only this table")
     how = parser.parse_args()
-    missed = how.table != 2 and show_false_alarms(how.series, how.runs)
-    if how.table != 1:
+    missed = how.table in (None, 1) and show_false_alarms(how.series, how.runs)
+    if how.table in (None, 2):
         show_delays(max(2, how.series // 3))
+    if how.table in (None, 3):
+        show_shared_luck(how.series, how.runs)
     sys.exit(missed)
 
 

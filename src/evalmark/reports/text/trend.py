@@ -45,4 +45,7 @@ def start_lines(series: Sequence[MetricSeries]) -> Iterator[str]:
 def false_alarm_sentence(series: Sequence[MetricSeries]) -> str:
     """State the probability of a run outside while nothing changes."""
     over = f"all runs of a series and {count(len(series), 'metric')}" if len(series) > 1 else "all runs of a series"
-    return f"While nothing changes, the chance of any run outside is at most {100 * FALSE_ALARMS:g} %, over {over}."
+    return (
+        "While nothing changes, and cases vary independently of each other, the chance of any run outside is at most "
+        f"{100 * FALSE_ALARMS:g} %, over {over}."
+    )
