@@ -341,3 +341,46 @@ def test_without_a_journal_only_the_same_moment_is_shared():
     asked = wrap_model(model, conditions())
     assert [each.text for each in together(asked, 3)] == ["1", "1", "1"]
     assert texts(asked, ask()) == ["2"]
+
+
+class Masking(MemoryCallLog):
+    """A call log that finds a secret in every reply."""
+
+    async def keep(self, call):
+        await super().keep(call)
+        return replace(call, masked=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "journal", "is_unreplayable"),
+    [
+        pytest.param("Paris", MemoryCallLog, False, id="a reply that is replayed"),
+        pytest.param(reply("Par", status="truncated"), MemoryCallLog, True, id="a reply that was cut off"),
+        pytest.param(reply("", status="empty"), MemoryCallLog, True, id="an empty reply"),
+        pytest.param(fault(400, kind="rejected"), MemoryCallLog, True, id="an error"),
+        pytest.param("sk-secret", Masking, True, id="a reply with a secret"),
+    ],
+)
+def test_a_trial_knows_whether_one_of_its_calls_cannot_be_replayed(answer, journal, is_unreplayable):
+    async def trial():
+        context = TrialContext()
+        with trial_context(context):
+            await asyncio.gather(recorded(Watched([answer]), journal())(ask()), return_exceptions=True)
+        return context.has_unreplayable_call
+
+    assert run_in_virtual_time(trial()) is is_unreplayable
+
+
+def test_a_trial_that_shares_a_call_with_another_one_counts_it_as_unreplayable():
+    model = recorded(Watched([reply("Par", status="truncated")], seconds=1.0), MemoryCallLog())
+
+    async def trial():
+        context = TrialContext()
+        with trial_context(context):
+            await model(ask())
+        return context.has_unreplayable_call
+
+    async def both():
+        return await asyncio.gather(trial(), trial())
+
+    assert run_in_virtual_time(both()) == [True, True]

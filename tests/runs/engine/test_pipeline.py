@@ -454,3 +454,21 @@ def test_results_are_written_together_once_the_interval_is_over(count, limits, b
     work = Work(trials=trials(count), targets={"": Upper(seconds=1.0)}, scorers=(SHOUTS,), sink=Times())
     run_in_virtual_time(run_trials(work, limits))
     assert [(round(seconds, 3), results) for seconds, results in written] == batches
+
+
+def test_a_result_whose_call_cannot_be_replayed_is_written_at_once():
+    class Calls(Upper):
+        async def __call__(self, case):
+            current_trial_context().has_unreplayable_call = case.id in ("4", "5")
+            return await super().__call__(case)
+
+    class Times(MemorySink):
+        async def write(self, results):
+            await asyncio.sleep(0.5)
+            written.append((asyncio.get_running_loop().time(), [result.trial.case.id for result in results]))
+
+    written = []
+    limits = Limits(jobs=1, write_interval=99.0)
+    work = Work(trials=trials(8), targets={"": Calls(seconds=1.0)}, scorers=(SHOUTS,), sink=Times())
+    run_in_virtual_time(run_trials(work, limits))
+    assert written == [(1.5, ["0"]), (5.5, ["1", "2", "3", "4"]), (6.5, ["5"]), (8.5, ["6", "7"])]

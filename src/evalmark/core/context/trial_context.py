@@ -24,6 +24,8 @@ class TrialContext:
         """The tool calls of the trial; None: tools are called without replay."""
         self.get_model = get_model
         """Provides models to the agent under test; None outside of runs."""
+        self.has_unreplayable_call = False
+        """Whether a model call of the trial would be sent again if the trial ran again."""
         self._clock: Stopwatch | None = None
         self._made: dict[str, int] = {}
         self._waited = 0.0

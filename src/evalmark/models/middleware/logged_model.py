@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError, StoreError
 from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.values.call import Attempt, Call, Reply, Request
@@ -62,8 +63,11 @@ class LoggedModel:
             stored = await self._call_log.keep(call)
         except StoreError as error:
             raise call_log_failure(error) from error
-        if stored is not None and stored.masked and self._meter is not None:
+        is_masked = stored is not None and stored.masked
+        if is_masked and self._meter is not None:
             self._meter.masked += 1
+        if is_masked or not call.can_be_replayed:
+            current_trial_context().has_unreplayable_call = True
 
 
 def request_announcer(call_log: CallLog) -> Callable[[Request], Awaitable[None]]:

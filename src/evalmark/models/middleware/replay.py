@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Literal
 
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import NotRecordedError, StoreError
 from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -52,6 +53,7 @@ class ReplayingModel:
         while (other := self._in_flight.get(key)) is not None:
             await asyncio.wait({other})
             if not other.cancelled():
+                current_trial_context().has_unreplayable_call = True  # it may be: only the other trial knows
                 return self._replayed(other.result())
         mine = self._in_flight[key] = asyncio.get_running_loop().create_future()
         try:

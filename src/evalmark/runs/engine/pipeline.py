@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.core.context.tool_replay import TrialTools
-from evalmark.core.context.trial_context import TrialContext, trial_context
+from evalmark.core.context.trial_context import TrialContext, current_trial_context, trial_context
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.fair_queue import FairQueue
 from evalmark.core.protocols import Scorer, Target
@@ -205,7 +205,8 @@ class _Pipeline:
     async def _score(self, trial: Trial, case: Case, output: Output) -> None:
         try:
             scores = await run_scorers(self.scorers[trial.mode], case, output, self.limits.timeout)
-            await self.writer.put(Result(trial=trial, output=output, scores=scores))
+            result = Result(trial=trial, output=output, scores=scores)
+            await self.writer.put(result, at_once=current_trial_context().has_unreplayable_call)
         except RunStoppedError as reason:
             self._end(reason)
         finally:
@@ -233,11 +234,14 @@ class ResultWriter:
         self._is_over = False
         self._enough: asyncio.Future[None] | None = None
         """Ends the wait for more results; None: the writer does not wait for more."""
+        self._is_urgent = False
+        """Whether a queued result does not wait for more."""
 
-    async def put(self, result: Result) -> None:
-        """Queue a result; waits while the queue is full."""
+    async def put(self, result: Result, *, at_once: bool = False) -> None:
+        """Queue a result; waits while the queue is full. With `at_once` it does not wait for more results."""
+        self._is_urgent = self._is_urgent or at_once
         await self._done.put(result)
-        if self._done.qsize() >= self._many:
+        if at_once or self._done.qsize() >= self._many:
             self._end_wait()
 
     def end(self) -> None:
@@ -265,7 +269,7 @@ class ResultWriter:
         clock, written = asyncio.get_running_loop().time, -math.inf
         while not (self._is_over and self._done.empty()) and (first := await self._done.get()) is not None:
             await self._wait_for_more(written + self._interval)
-            written = clock()
+            written, self._is_urgent = clock(), False
             batch = [first]
             while len(batch) < self._batch and not self._done.empty():
                 if (result := self._done.get_nowait()) is not None:
@@ -282,7 +286,7 @@ class ResultWriter:
     async def _wait_for_more(self, until: float) -> None:
         """Wait until a time of the event loop, until many results wait, or until the end."""
         loop = asyncio.get_running_loop()
-        if self._is_over or self._done.qsize() >= self._many or until <= loop.time():
+        if self._is_over or self._is_urgent or self._done.qsize() >= self._many or until <= loop.time():
             return
         self._enough = loop.create_future()
         alarm = loop.call_at(until, self._end_wait)

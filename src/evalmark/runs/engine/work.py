@@ -28,7 +28,8 @@ class Limits:
     batch: int = 2_000
     """Results written at once, at the most."""
     write_interval: float = 0.0
-    """Seconds from one write of results to the next, so that many share a transaction; less if many wait."""
+    """Seconds from one write of results to the next, so that many share a transaction; less if many wait, or if a model call
+    of a trial cannot be replayed."""
     grace: float = 10.0
     """Seconds that trials under way have to finish after a stop."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import StoreError
 from evalmark.core.foreign.entry_points import own_version
 from evalmark.core.lazy import LazyModule
+from evalmark.core.settings import Settings
 from evalmark.core.text import count
 from evalmark.core.values.run import OUTSIDE_LIMITS, SCORES_MOVED, DatasetInfo, Run, UntilDecided
 from evalmark.core.values.score import Result, Trial
@@ -43,7 +44,7 @@ else:
 OWN_FILES = 32
 """The number of open files reserved for evalmark itself: the store, the models, the reports."""
 WRITE_INTERVAL = 0.25
-"""Seconds between two writes of results. A kill loses the results of that time; their model calls are in the call log."""
+"""Seconds between two writes of results, if a kill loses nothing by it: the call log has the replies of lost results."""
 STOPPED = "Stopped: "
 """The beginning of the note on why a run stopped early; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
@@ -73,7 +74,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
     limits = Limits(
         jobs=_parallel_trials(plan, jobs),
         timeout=plan.timeout or options.settings.timeout,
-        write_interval=0.0 if plan.until_decided else WRITE_INTERVAL,  # each result may decide the gate
+        write_interval=_write_interval(plan, options.settings),
     )
     async with open_engine(plan, options.settings, limits) as engine:
         run = _start(plan, options, await asyncio.to_thread(revision), checked)
@@ -218,6 +219,15 @@ def _parallel_trials(plan: Plan, jobs: int) -> int:
     The throttle limits concurrent calls to `jobs`; the extra tasks process replies meanwhile.
     """
     return jobs * 5 // 4 if plan.asks_models else jobs
+
+
+def _write_interval(plan: Plan, settings: Settings) -> float:
+    """Return the seconds between two writes of results; 0 unless a result that a kill loses is made again without a call."""
+    is_here = settings.on == "local" and not settings.isolate
+    is_replayed = plan.asks_models and settings.replay in ("auto", "strict")
+    if plan.until_decided or not (is_here and is_replayed):  # the next result may decide the gate
+        return 0.0
+    return WRITE_INTERVAL if all(scorer.is_builtin for scorer in plan.bound().scorers) else 0.0
 
 
 def _limit_faults(limit: int | None) -> list[str]:

@@ -133,6 +133,11 @@ class BoundScorer:
         return (*known, *self._own_thresholds)
 
     @property
+    def is_builtin(self) -> bool:
+        """Whether it is a scorer of evalmark, whose model calls are in the call log of the run."""
+        return _is_builtin(self.scorer)
+
+    @property
     def is_foreign_async(self) -> bool:
         """Whether it is a user's scorer that runs on the event loop, where blocking work delays all others."""
         return is_async_callable(self.scorer) and not _is_builtin(self.scorer)
