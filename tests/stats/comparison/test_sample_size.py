@@ -148,11 +148,11 @@ def test_the_text_of_a_plan_names_clusters_and_what_it_assumes_of_them():
     ]
     assert all("changes by chance" in text for text in texts)
     assert (
-        "Cases of one doc count together, 10 on average. How alike they are (ICC, 0 to 1): pass rate: passes"
+        "Cases are clustered by doc, 10 in one on average. Their correlation within one doc (ICC): pass rate: passes"
         in texts[0]
     )
-    assert "A real change is assumed to be as alike within a doc as passes are." in texts[0]
+    assert "Real changes are assumed to have the same correlation within one doc as passes." in texts[0]
     assert "The runs have no repeats" in texts[0]
-    assert "Changes by chance are assumed to be independent. A real change is assumed to be as alike" in texts[1]
+    assert "Changes by chance are assumed to be independent. Real changes are assumed to have" in texts[1]
     assert "no repeats" not in texts[2]
-    assert "Cases are taken as independent" in texts[3]
+    assert "Cases are assumed to be independent" in texts[3]

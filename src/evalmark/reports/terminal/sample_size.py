@@ -56,7 +56,7 @@ def _chance(metric: MetricSampleSize) -> str:
         source = f"({low:.0f} to {high:.0f})" if metric.cases else "(assumed)"
         return f"{measured:.0f} % of cases change {source}"
     low, measured, high = metric.spread or (0.0, 0.0, 0.0)
-    return f"varies by {measured:z.2f} ({low:z.2f} to {high:z.2f})"
+    return f"standard deviation {measured:z.2f} ({low:z.2f} to {high:z.2f})"
 
 
 def _origin(plan: SampleSizePlan) -> Iterator[str]:
@@ -65,34 +65,34 @@ def _origin(plan: SampleSizePlan) -> Iterator[str]:
         yield "Run the suite twice without a change, then plan again."
         yield from _clusters(plan)
         if not plan.unit:
-            yield "Cases are taken as independent; a run tells how much those that share a document, say, are alike."
+            yield "Cases are assumed to be independent; a run is needed to measure how much those of one document, for example, depend on each other."
         return
     yield from _clusters(plan)
     runs = " and ".join(map(clean, plan.runs))
     target = f", target {clean(plan.target)}" if plan.target else ""
     yield (
         f"Measured on {runs}{target}. Plan for the first number: the upper end of an {100 * RANGE:g} % range. "
-        f"Cases are taken as like those of these runs{'' if plan.unit else ', and as independent'}."
+        f"Further cases are assumed to be like those of these runs{'' if plan.unit else ', and independent'}."
     )
     if not plan.is_repeated:
-        yield "The runs have no repeats, so the chance of a single answer is not known apart, and numbers are for one repeat."
+        yield "The runs have no repeats, so the effect of more repeats is unknown, and the table is for one repeat."
 
 
 def _clusters(plan: SampleSizePlan) -> Iterator[str]:
-    """Describe how much cases of one cluster are alike, and what is assumed of it."""
+    """Describe how much the cases of one cluster depend on each other, and what is assumed of it."""
     if not plan.unit:
         return
     unit = clean(plan.unit)
     measured = f", measured on {clean(plan.cluster_run)}" if plan.cluster_run else ""
-    yield f"Cases of one {unit} count together, {plan.cluster_size:.3g} on average{measured}. How alike they are (ICC, 0 to 1):"
+    yield f"Cases are clustered by {unit}, {plan.cluster_size:.3g} in one on average{measured}. Their correlation within one {unit} (ICC):"
     for metric in {metric.metric: metric for metric in plan.metrics if metric.icc}.values():
         by_chance = "" if metric.chance_icc is None else f", changes by chance {_icc(metric.chance_icc)}"
         values = "scores" if metric.metric and metric.share is None else "passes"
         yield f"  {one_line(metric.metric or 'pass rate', 60)}: {values} {_icc(metric.icc or (0.0, 0.0, 0.0))}{by_chance}"
     chance = "Changes by chance are assumed to be independent. " if plan.cluster_run else ""
-    yield f"{chance}A real change is assumed to be as alike within a {unit} as passes are."
+    yield f"{chance}Real changes are assumed to have the same correlation within one {unit} as passes."
 
 
-def _icc(found: Range) -> str:
-    low, measured, high = found
+def _icc(correlation: Range) -> str:
+    low, measured, high = correlation
     return f"{measured:.2f} ({low:.2f} to {high:.2f})"

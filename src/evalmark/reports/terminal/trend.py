@@ -12,6 +12,8 @@ from evalmark.stats.comparison.metric_series import MetricSeries, SeriesRun, ser
 from .console import DEFAULT, TerminalStyle, content_width, indented, render
 
 _ROWS = 11
+_LABEL_WIDTH = 10
+"""The largest width of a label of the axis."""
 _MARKS = {"": "●", "worse": "▼", "better": "▲"}
 _STYLES = {"●": "", "▼": "bold red", "▲": "bold green", "╌": "dim", "┊": "dim", " ": ""}
 
@@ -30,8 +32,7 @@ def trend_screen(series: Sequence[MetricSeries], shown: Sequence[MetricSeries], 
 
 
 def _chart(series: MetricSeries, style: TerminalStyle) -> Iterator[RenderableType]:
-    widest = max(len(series_value(series, value)) for value in _ends(series.runs))
-    width = content_width(style) - widest - 3
+    width = content_width(style) - _LABEL_WIDTH - 3
     runs = series.runs[-width:]
     step = max(1, min(6, width // len(runs)))
     target = f" · {one_line(series.target, 40)}" if series.target else ""
@@ -40,10 +41,12 @@ def _chart(series: MetricSeries, style: TerminalStyle) -> Iterator[RenderableTyp
     yield Text(f"{metric_name(series)}{target} · {count(len(series.runs), 'run')}{newest_only}")
     low, high = _ends(runs)
     rows = _rows(series, runs, (low, high), step)
+    values = {0: high, len(rows) // 2: (low + high) / 2, len(rows) - 1: low}
+    labels = {number: series_value(series, value) for number, value in values.items()}
+    widest = max(map(len, labels.values()))
     for number, row in enumerate(rows):
-        label = {0: high, len(rows) // 2: (low + high) / 2, len(rows) - 1: low}.get(number)
-        line = Text(f"{'' if label is None else series_value(series, label):>{widest}} ", style="dim")
-        line.append("┤" if label is not None else "│")
+        line = Text(f"{labels.get(number, ''):>{widest}} ", style="dim")
+        line.append("┤" if number in labels else "│")
         for mark in row:
             line.append(mark, style=_STYLES[mark])
         line.rstrip()
