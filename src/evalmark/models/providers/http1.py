@@ -275,8 +275,8 @@ class _Connection(asyncio.BufferedProtocol):
         """Refuse a body that is too large before it is read."""
         headers = dict(self._headers)
         self._in_body = True
-        chunked = b"chunked" in headers.get(b"transfer-encoding", b"").lower()
-        self._ends_with_connection = not chunked and b"content-length" not in headers
+        coding = headers.get(b"transfer-encoding", b"").rpartition(b",")[2].strip().lower()
+        self._ends_with_connection = coding != b"chunked" and b"content-length" not in headers
         if int(headers.get(b"content-length", 0)) > MOST_BYTES:
             raise NetworkError(TOO_LARGE)
 
