@@ -7,6 +7,7 @@ import pytest
 
 from evalmark.cli.commands import trend as command
 from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.runs.execution import execute
 from evalmark.store import open_store
 
 STORE = ".evalmark/evalmark.db"
@@ -51,6 +52,17 @@ def test_a_fall_is_marked_in_every_report_and_changes_no_exit_code(evalmark, sui
     screen = evalmark("trend").out
     assert "▼ worse: " + last.id in screen
     assert "pass rate · app:answer · 13 runs" in screen
+
+
+@pytest.mark.parametrize(
+    ("most", "is_checked"),
+    [pytest.param(2 * ROWS, True, id="two runs"), pytest.param(2 * ROWS - 1, False, id="one result more")],
+)
+def test_limits_are_checked_if_not_too_many_results_have_to_be_read(evalmark, suite, monkeypatch, most, is_checked):
+    monkeypatch.setattr(execute, "MOST_READ", most)
+    suite(2, 2)
+    shown = " ".join(evalmark("show", "last").out.split())
+    assert (f"Control limits were not checked: {2 * ROWS} results would be read" not in shown) is is_checked
 
 
 def test_documents_have_the_limits_of_each_run(evalmark, suite):

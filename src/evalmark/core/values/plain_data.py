@@ -162,6 +162,8 @@ def canonical(value: Any) -> str:
         return _quoted(value)
     if kind is int:
         return int.__repr__(value)
+    if kind is bool:
+        return "true" if value else "false"
     if kind in _CONTAINERS and not value:  # most fields of a case are empty
         return "{}" if kind is dict else "[]"
     return _encode(plain(value))

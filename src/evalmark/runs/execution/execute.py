@@ -52,7 +52,7 @@ UNMATCHED = "No case matches the conditions."
 UNCHECKED_LIMITS = "Control limits were not checked: "
 """The beginning of the note on a run that was not compared with the limits of its series."""
 MOST_READ = 50_000
-"""The largest number of earlier results that are read at the end of a run to check its control limits, which takes about 3 s."""
+"""The largest number of results, those of the run and of earlier runs, that are read at its end to check its control limits."""
 FILES_EACH = 2
 """The number of open files assumed for each trial: a connection, and one more."""
 
@@ -137,9 +137,9 @@ def _with_limit_notes(run: Run, store: RunStore) -> Run:
     earlier = baseline_choice.runs_of_series(run, (one for one in store.runs() if one.id != run.id))
     if not earlier or not baseline_choice.runs_of_series(run, [run]):
         return run
-    results = sum((info.rows or 0) * one.repeat for one in earlier for info in one.datasets)
+    results = sum((info.rows or 0) * one.repeat for one in (run, *earlier) for info in one.datasets)
     if results > MOST_READ:
-        note = f"{UNCHECKED_LIMITS}{count(results, 'earlier result')} would be read; evalmark trend {run.id} shows the limits."
+        note = f"{UNCHECKED_LIMITS}{count(results, 'result')} would be read; evalmark trend {run.id} shows the limits."
         return replace(run, notes=(*run.notes, note))
     try:
         current = replace(run, results=store.run(run.id).results)
