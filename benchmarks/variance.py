@@ -174,11 +174,6 @@ def split_of(of: Evaluation, source: np.random.Generator) -> VarianceSplit:
     return split
 
 
-def half_width(split: VarianceSplit) -> float:
-    low, high = split.interval.ends or (math.nan, math.nan)
-    return (high - low) / 2
-
-
 @dataclass(frozen=True)
 class Found:
     """What the reports of many evaluations said, and the true half-widths."""
@@ -213,7 +208,8 @@ def measure(of: Evaluation, rounds: int, widths: int) -> Found:
         if split.advice is not None:
             advised[split.advice.change] += 1
     true = {
-        change: fmean(half_width(split_of(of.after(change), source)) for _ in range(widths)) for change in projected
+        change: fmean(split_of(of.after(change), source).interval.half_width or math.nan for _ in range(widths))
+        for change in projected
     }
     limit = min(true.values()) * (1 + TOLERANCE)
     # equal costs: repeats need no new cases

@@ -91,11 +91,11 @@ def test_each_design_tells_some_sources_and_their_changes(design, known, changes
     ("design", "reason"),
     [
         pytest.param(
-            {"repeats": 2, "cases": 6}, "it takes at least 10 cases with scores, and there are 6", id="few cases"
+            {"repeats": 2, "cases": 6}, "at least 10 cases with scores are needed, and there are 6", id="few cases"
         ),
         pytest.param(
             {"repeats": 2, "cluster": "document"},
-            "it takes at least 10 documents with scores, and there are 8",
+            "at least 10 documents with scores are needed, and there are 8",
             id="few documents",
         ),
         pytest.param(
@@ -112,7 +112,7 @@ def test_one_repeat_of_few_cases_is_not_enough():
     kept = [one for one in whole.results if one.trial.repeat == 0 or one.trial.position < 4]
     reduced = Run(id="", name="", created="", datasets=whole.datasets, metrics=whole.metrics, repeat=2, results=kept)
     (found,) = group(reduced).variances
-    assert found.reason == "it takes at least 10 cases that are scored twice, and there are 4"
+    assert found.reason == "at least 10 cases that are scored twice are needed, and there are 4"
 
 
 @pytest.mark.parametrize("design", [{}, {"judges": 2, "cases": 6}, {"verdicts": 2, "cases": 6}])
@@ -120,7 +120,7 @@ def test_what_was_not_repeated_needs_no_reason(design):
     assert group(run(**design)).variances == ()
 
 
-def test_with_a_judge_that_always_says_the_same_nothing_is_said_of_cases():
+def test_a_judge_with_constant_scores_is_a_reason_not_to_split():
     one = run(cases=40, repeats=2, judges=2)
     same = [
         replace(result, scores=(result.scores[0], replace(result.scores[1], raw=5.0, value=1.0)))
@@ -128,7 +128,7 @@ def test_with_a_judge_that_always_says_the_same_nothing_is_said_of_cases():
     ]
     part = group(replace(one, results=same))
     (found,) = part.variances
-    assert found.reason == "a judge gave every output the same score, which tells nothing of cases"
+    assert found.reason == "one judge gave every output the same score"
     assert (found.components, found.advice) == ({}, None)
     (line,) = variance_lines(part)
     assert "a judge gave every output the same score" in " ".join(line)
@@ -194,4 +194,4 @@ def test_widths_are_in_the_unit_of_the_mean():
     found = group(run(repeats=2))
     (one,) = found.variances
     low, high = found.metrics[0].raw_interval.ends
-    assert projection_rows(one, found)[0] == ("as it is", f"{(high - low) / 2:.2f}", "")
+    assert projection_rows(one, found)[0] == ("no change", f"{(high - low) / 2:.2f}", "")

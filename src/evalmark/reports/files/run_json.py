@@ -7,7 +7,6 @@ from evalmark.core.values.case import Case, Output, ToolCall, Turn
 from evalmark.core.values.plain_data import finite_number, plain
 from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result, Score
-from evalmark.reports.text.variance import half_width
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summary import (
     JudgeAgreement,
@@ -178,7 +177,7 @@ def _variance(split: VarianceSplit) -> dict[str, Any]:
         "components": split.components,
         "shares": split.shares,
         "below_zero": list(split.below_zero),
-        "half_width": half_width(split.interval),
+        "half_width": split.interval.half_width,
         "projections": changes,
         "advice": split.advice.change if split.advice else None,
     }

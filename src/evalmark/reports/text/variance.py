@@ -1,9 +1,8 @@
-"""Text on the sources of a metric's variance, and on what would narrow its interval most."""
+"""Text about the sources of a metric's variance, and about the change that would narrow its interval most."""
 
 from collections.abc import Mapping
 
 from evalmark.core.text import count, one_line
-from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import (
     MetricSummary,
@@ -21,11 +20,11 @@ SOURCE_HEADS = ("source", "share of the variance", "standard deviation")
 CHANGE_HEADS = ("change", "half-width of the interval", "cost")
 _JUDGING: tuple[VarianceSource, ...] = ("judge", "judge_by_case", "verdict")
 _NAMED = 3
-"""Most metrics that are named in one line."""
+"""The largest number of metrics named in one line."""
 
 
 def variance_lines(part: SummaryGroup) -> list[tuple[str, str]]:
-    """List `(metric, sentence)` for each metric whose variance is split, then why the others are not."""
+    """List `(metric, sentence)` for each metric whose variance is split, then the reasons why others are not."""
     lines = [(one_line(split.metric, 60), variance_line(split, part)) for split in part.variances if not split.reason]
     reasons: dict[str, list[str]] = {}
     for split in part.variances:
@@ -33,12 +32,12 @@ def variance_lines(part: SummaryGroup) -> list[tuple[str, str]]:
             reasons.setdefault(split.reason, []).append(one_line(split.metric, 40))
     for reason, names in reasons.items():
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        lines.append((TOPIC, f"sources not estimated for {', '.join(names[:_NAMED])}{more}: {reason}"))
+        lines.append((TOPIC, f"not split by source for {', '.join(names[:_NAMED])}{more}: {reason}"))
     return lines
 
 
 def variance_line(split: VarianceSplit, part: SummaryGroup) -> str:
-    """Say in which shares the variance of a metric has which source, and what would narrow its interval most."""
+    """Describe the share of each source in the variance of a metric, and the change that would narrow its interval most."""
     shares = f"variance of single scores: {', '.join(_short_shares(split))}"
     advice = split.advice
     if advice is None:
@@ -46,17 +45,17 @@ def variance_line(split: VarianceSplit, part: SummaryGroup) -> str:
     metric = _metric(split, part)
     narrowest = split.projections[0]
     how = "most" if advice == narrowest else f"nearly as much as {change_text(narrowest.change, split)}"
-    widths = f"half-width {_now(split, metric)} now, {_later(advice, metric)}{cost_text(advice)}"
+    widths = f"half-width {_current_width(split, metric)} now, {_projected_width(advice, metric)}{cost_text(advice)}"
     others = [one for one in split.projections if one.change in ("judges", "verdicts")]
     if advice.change == "better_judge":
         widths += "".join(
-            f"; {change_text(one.change, split)}: {_later(one, metric)}{cost_text(one)}" for one in others
+            f"; {change_text(one.change, split)}: {_projected_width(one, metric)}{cost_text(one)}" for one in others
         )
     return f"{shares}; {change_text(advice.change, split)} would narrow the interval {how}: {widths}"
 
 
 def source_rows(split: VarianceSplit, part: SummaryGroup) -> list[tuple[str, str, str]]:
-    """List the known sources of a split: the source, its share, and the standard deviation that it causes."""
+    """List the known sources of a split: the source, its share, and its standard deviation."""
     shares, metric = split.shares, _metric(split, part)
     rows = []
     for source, text in _source_texts(split).items():
@@ -69,11 +68,15 @@ def source_rows(split: VarianceSplit, part: SummaryGroup) -> list[tuple[str, str
 
 
 def projection_rows(split: VarianceSplit, part: SummaryGroup) -> list[tuple[str, str, str]]:
-    """List the changes of a split: what changes, the half-width of the interval then, and what it costs."""
+    """List the changes of a split: the change, the half-width of the interval after it, and its cost."""
     metric = _metric(split, part)
-    rows = [("as it is", _now(split, metric), "")]
+    rows = [("no change", _current_width(split, metric), "")]
     return rows + [
-        (change_text(one.change, split), _later(one, metric), cost_text(one).removeprefix(" with ") or "another judge")
+        (
+            change_text(one.change, split),
+            _projected_width(one, metric),
+            cost_text(one).removeprefix(" with ") or "another judge",
+        )
         for one in split.projections
     ]
 
@@ -92,7 +95,7 @@ def change_text(change: SampleChange, split: VarianceSplit) -> str:
 
 
 def cost_text(change: ProjectedInterval) -> str:
-    """Say what a change costs; empty if it needs no more calls."""
+    """Describe the cost of a change; empty if it needs no more calls."""
     parts = [
         count(number, f"more {noun}")
         for number, noun in ((change.outputs, "output"), (change.verdicts, "verdict"))
@@ -109,14 +112,14 @@ def _source_texts(split: VarianceSplit) -> dict[VarianceSource, str]:
         "cluster": split.unit,
         "case": of_case if "repeat" in known else f"{of_case}, with its output",
         "repeat": f"repeat{judge}",
-        "judge": "judge: level (not part of the interval)",
+        "judge": "judge: mean level (not part of the interval)",
         "judge_by_case": "judge: single cases" if "verdict" in known else "judge: single outputs",
         "verdict": "judge: single verdicts",
     }
 
 
 def _short_shares(split: VarianceSplit) -> list[str]:
-    """List the shares, those of judges together."""
+    """List the shares, with those of judges added up."""
     shares, texts = split.shares, _source_texts(split)
     parts = [(texts[source], shares[source], source in split.below_zero) for source in shares if source not in _JUDGING]
     judging = [source for source in _JUDGING if source in shares]
@@ -137,18 +140,13 @@ def _metric(split: VarianceSplit, part: SummaryGroup) -> MetricSummary | None:
     return next((metric for metric in part.metrics if metric.name == split.metric), None)
 
 
-def _now(split: VarianceSplit, metric: MetricSummary | None) -> str:
-    return width_text(half_width(split.interval), metric)
+def _current_width(split: VarianceSplit, metric: MetricSummary | None) -> str:
+    return width_text(split.interval.half_width, metric)
 
 
-def _later(change: ProjectedInterval, metric: MetricSummary | None) -> str:
+def _projected_width(change: ProjectedInterval, metric: MetricSummary | None) -> str:
     how = "at best " if change.change == "better_judge" else "about "
     return how + width_text(change.half_width, metric)
-
-
-def half_width(interval: Interval) -> float | None:
-    """Return half the length of an interval; None without one."""
-    return None if interval.ends is None else (interval.ends[1] - interval.ends[0]) / 2
 
 
 def width_text(number: float | None, metric: MetricSummary | None) -> str:

@@ -29,6 +29,11 @@ class Interval:
         """Both ends; None if no valid interval exists."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    @property
+    def half_width(self) -> float | None:
+        """Half the length of the interval; None if no valid interval exists."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:

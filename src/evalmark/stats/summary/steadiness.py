@@ -19,7 +19,7 @@ KINDS = 20
 OTHERS = "other"
 _LONGEST = 200
 _SLACK = 1e-6
-"""How far the mean of verdicts and the mean of their scores may be apart, for rounding."""
+"""The largest difference by rounding between the mean of verdicts and the mean of their scores."""
 
 
 @dataclass(slots=True)
@@ -43,14 +43,14 @@ class FlagShare:
 
 @dataclass(slots=True)
 class VerdictSpread:
-    """Adds up how far the verdicts of a judge that was asked several times about an output are from their mean."""
+    """Sums the squared differences of repeated verdicts of a judge from their mean for each output."""
 
     squares: float = 0.0
     degrees: int = 0
     scores: int = 0
     verdicts: int = 0
     shares: float = 0.0
-    """Of each score, one divided by the number of its verdicts."""
+    """The sum over scores of 1 / number of verdicts."""
     raw_means: float = 0.0
     values: float = 0.0
 
@@ -74,9 +74,9 @@ class VerdictSpread:
         self.values += score.value
 
     def variance(self, low: float, high: float) -> float | None:
-        """Return the variance of one verdict as a value from 0 to 1, where verdicts are on a scale with these ends.
+        """Return the variance of a single verdict, converted from a scale with these ends to values from 0 to 1.
 
-        None if the mean of the verdicts is not that of the values.
+        None without repeated verdicts, or if the mean of the verdicts is not that of the values.
         """
         if not self.degrees:
             return None

@@ -186,12 +186,12 @@ class RepeatFigures:
 
 
 VarianceSource = Literal["cluster", "case", "repeat", "judge", "judge_by_case", "verdict"]
-"""What makes scores differ: the cluster of a case, the case, another output for it, how strict a judge is on average, what
-the judge thinks of a case, and its single verdict on an output.
+"""A source of differences between scores: clusters, cases, the outputs of a case, the mean level of a judge, the judge's view of
+a single case, and its single verdict on an output.
 """
 SampleChange = Literal["clusters", "cases", "repeats", "judges", "verdicts", "better_judge"]
-"""What there could be twice as much of: clusters, cases of each cluster, repeats, judges, verdicts of a judge on each output; or a
-judge without any noise, the most that a better judge can bring.
+"""A change of the sample: twice the clusters, cases of each cluster, repeats, judges, or verdicts of a judge on each output; or a
+judge without noise, the most that a better judge can achieve.
 """
 
 
@@ -203,34 +203,34 @@ class ProjectedInterval:
     half_width: float
     """Half the length of the interval, in the unit of the mean."""
     outputs: int
-    """Outputs that the change takes in addition."""
+    """The number of additional outputs."""
     verdicts: int
-    """Verdicts of judges that the change takes in addition."""
+    """The number of additional verdicts of judges."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VarianceSplit:
-    """How much of the variance of a metric's scores has which source, and what would narrow its interval."""
+    """The variance of a metric's scores by source, and the changes that would narrow its interval."""
 
     metric: str
-    """The metric; several judges of one metric are one, under its name without them."""
+    """The name of the metric; several judges of one metric share a split, under its name without the judge."""
     unit: str
-    """What a cluster is called; `case` where cases are independent."""
+    """The name of a cluster; `case` where cases are independent."""
     outputs: int
     verdicts: int
-    """Of judges; 0 without a judge."""
+    """The number of verdicts of judges; 0 without a judge."""
     judges: int
     """The number of judges; 0 without one."""
     interval: Interval
-    """The interval of the mean over the outputs, each the mean of its judges."""
+    """The interval of the mean over outputs; the value of an output is the mean over its judges."""
     components: Mapping[VarianceSource, float | None] = field(default_factory=dict)
-    """The variance of a single score from each source, in the squared unit of the mean; None where the outputs cannot tell."""
+    """The variance of a single score from each source, in the squared unit of the mean; None where it cannot be estimated."""
     below_zero: tuple[VarianceSource, ...] = ()
-    """Components that were estimated below 0, and are given as 0."""
+    """Components whose estimate was below 0 and is reported as 0."""
     projections: tuple[ProjectedInterval, ...] = ()
-    """The narrowest interval first."""
+    """The intervals after each change, the narrowest first."""
     advice: ProjectedInterval | None = None
-    """The change that costs least among those that give the narrowest interval, or nearly so."""
+    """The change that costs least among those whose interval is about as narrow as the narrowest."""
     reason: str = ""
     """Why the variance is not split; empty if it is."""
 
@@ -256,7 +256,7 @@ class SummaryGroup:
     left_out: LeftOut | None = None
     """Why the trials of the group do not count for the headline figure; None if they count."""
     variances: tuple[VarianceSplit, ...] = ()
-    """Of each metric with repeats, several judges, or a judge that was asked several times."""
+    """Of each metric with repeats, several judges, or several verdicts of a judge on each output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

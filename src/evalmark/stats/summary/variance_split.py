@@ -1,4 +1,4 @@
-"""Splits the variance of a metric by its sources, and tells which larger sample would narrow its interval most."""
+"""Splits the variance of a metric by its sources, and finds the larger sample that would narrow its interval most."""
 
 import math
 from array import array
@@ -15,7 +15,7 @@ from .metric_summary import scale_ends
 from .summary import MetricSummary, ProjectedInterval, SampleChange, VarianceSource, VarianceSplit
 
 TOLERANCE = 0.05
-"""Half-widths that are this much above the narrowest count as narrow as it."""
+"""Half-widths up to this share above the narrowest count as equal to it."""
 _REMOVED: Mapping[SampleChange, tuple[float, tuple[VarianceSource, ...]]] = {
     "better_judge": (1.0, ("judge_by_case", "verdict")),
     "verdicts": (0.5, ("verdict",)),
@@ -23,13 +23,13 @@ _REMOVED: Mapping[SampleChange, tuple[float, tuple[VarianceSource, ...]]] = {
     "repeats": (0.5, ("repeat", "verdict")),
     "cases": (0.5, ("case", "repeat", "judge_by_case", "verdict")),
 }
-"""The share that a change removes from what the sources add to the variance of the mean; what needs the least new data first."""
+"""For each change, the share that it removes from the variance of the mean, and the sources it acts on; the least new data first."""
 _WITH_OUTPUTS: Collection[SampleChange] = ("clusters", "cases", "repeats")
 
 
 @dataclass(slots=True)
 class _Scores:
-    """The scores of a metric by all its judges, with the factors that they differ by."""
+    """The scores of a metric by all its judges, with the levels of each factor."""
 
     unit: str
     judges: int
@@ -37,11 +37,11 @@ class _Scores:
     clusters: "array[int]" = field(default_factory=lambda: array("Q"))
     cases: "array[int]" = field(default_factory=lambda: array("Q"))
     outputs: "array[int]" = field(default_factory=lambda: array("Q"))
-    judge: "array[int]" = field(default_factory=lambda: array("Q"))
+    judge_numbers: "array[int]" = field(default_factory=lambda: array("Q"))
     verdicts: int = 0
-    asked: int = 0
-    """Scores that are the mean of several verdicts of the only judge."""
-    verdict: float | None = None
+    repeated_verdicts: int = 0
+    """The number of scores that are the mean of several verdicts of the only judge."""
+    verdict_variance: float | None = None
     """The variance that single verdicts add to such a score."""
 
     def add(self, scores: MetricScores, summary: MetricSummary, judge: int) -> None:
@@ -53,16 +53,16 @@ class _Scores:
                 self.clusters.append(cluster)
                 self.cases.append(cluster if self.unit == "case" else output >> REPEAT_BITS)
                 self.outputs.append(output)
-                self.judge.append(judge)
-        again = scores.details.verdicts
+                self.judge_numbers.append(judge)
+        spread = scores.details.verdicts
         if summary.judge:
-            self.verdicts += summary.n + again.verdicts - again.scores
-        if again.scores == summary.n and summary.scale == "value" and self.judges < 2:
-            one = again.variance(*(scale_ends(summary.raw_unit or summary.unit) or (0.0, 1.0)))
-            self.verdict = None if one is None else one * again.shares / again.scores
-            self.asked = 0 if one is None else again.scores
+            self.verdicts += summary.n + spread.verdicts - spread.scores
+        if spread.scores == summary.n and summary.scale == "value" and self.judges < 2:
+            single = spread.variance(*(scale_ends(summary.raw_unit or summary.unit) or (0.0, 1.0)))
+            self.verdict_variance = None if single is None else single * spread.shares / spread.scores
+            self.repeated_verdicts = 0 if single is None else spread.scores
 
-    def of_outputs(self) -> tuple[Sequence[float], Sequence[int]]:
+    def output_means(self) -> tuple[Sequence[float], Sequence[int]]:
         """Return the value and the cluster of each output; with several judges, the mean of at least two."""
         if self.judges < 2:
             return self.values, self.clusters
@@ -79,18 +79,18 @@ class _Scores:
         if self.judges < 2:
             return False
         ends: dict[int, tuple[float, float]] = {}
-        for judge, value in zip(self.judge, self.values, strict=True):
+        for judge, value in zip(self.judge_numbers, self.values, strict=True):
             low, high = ends.get(judge, (value, value))
             ends[judge] = min(low, value), max(high, value)
         return any(low == high for low, high in ends.values())
 
     @property
-    def repeated(self) -> int:
-        """The number of cases of which several outputs have a score."""
+    def repeated_cases(self) -> int:
+        """The number of cases with several scored outputs."""
         return sum(n > 1 for n in Counter(case for case, _ in set(zip(self.cases, self.outputs, strict=True))).values())
 
     @property
-    def judged(self) -> int:
+    def shared_outputs(self) -> int:
         """The number of outputs that several judges scored."""
         return sum(n > 1 for n in Counter(self.outputs).values()) if self.judges > 1 else 0
 
@@ -100,26 +100,28 @@ def variance_splits(
 ) -> tuple[VarianceSplit, ...]:
     """Split the variance of each metric of a group with repeats, several judges or repeated verdicts.
 
-    Where the scores are too few, a split of repeated cases has the reason, and others are left out.
-
     Args:
         trials: The trials of the group.
         summaries: The summaries of its metrics.
-        unit: What a cluster is called; `case` if cases are independent.
-        level: The confidence level (0 to 1).
+        unit: The name of a cluster; `case` if cases are independent.
+        level: The confidence level, between 0 and 1.
+
+    Returns:
+        The splits by metric; several judges of one metric are one split. Where the variance cannot be split, that of
+        repeated cases states the reason, and others are left out.
     """
     by_base: dict[str, list[MetricSummary]] = {}
     for summary in summaries:
         if summary.n:
             by_base.setdefault(summary.base or summary.name, []).append(summary)
-    found = []
+    splits = []
     for name, judged in by_base.items():
-        is_asked_again = any(trials.metrics[one.name].details.verdicts.scores for one in judged)
-        if len({one.scale for one in judged}) == 1 and (trials.repeated or len(judged) > 1 or is_asked_again):
+        has_repeated_verdicts = any(trials.metrics[one.name].details.verdicts.scores for one in judged)
+        if len({one.scale for one in judged}) == 1 and (trials.repeated or len(judged) > 1 or has_repeated_verdicts):
             split = _split(name, judged, trials.metrics, unit, level)
             if trials.repeated or not split.reason:
-                found.append(split)
-    return tuple(found)
+                splits.append(split)
+    return tuple(splits)
 
 
 def _split(
@@ -128,34 +130,34 @@ def _split(
     scores = _Scores(unit, judges=sum(bool(summary.judge) for summary in summaries))
     for judge, summary in enumerate(summaries):
         scores.add(metrics[summary.name], summary, judge)
-    values, clusters = scores.of_outputs()
+    values, clusters = scores.output_means()
     bounded = summaries[0].scale == "value" and all(0 <= value <= 1 for value in values)
     interval = summaries[0].interval
     if len(summaries) > 1:
         interval = mean_interval(values, level, clusters=clusters, bounded=bounded, unit=unit)
-    found = VarianceSplit(
+    split = VarianceSplit(
         metric=name,
         unit=unit,
         outputs=len(values),
         verdicts=scores.verdicts,
         judges=scores.judges,
         interval=interval,
-        reason=_too_few(scores, interval),
+        reason=_obstacle(scores, interval),
     )
-    if found.reason:
-        return found
+    if split.reason:
+        return split
     estimates = _estimates(scores)
     components = {source: None if value is None else max(0.0, value) for source, value in estimates.items()}
     parts = _parts_of_mean(scores, components)
     if not math.fsum(parts.values()):
-        return replace(found, reason="these scores do not tell its sources apart")
+        return replace(split, reason="its sources cannot be separated with these scores")
 
     def project(growth: tuple[int, int], variance: float) -> Interval:
         return projected_interval(values, clusters, level, bounded=bounded, growth=growth, variance=variance)
 
-    projections = sorted(_projections(found, components, parts, project), key=lambda one: one.half_width)
+    projections = sorted(_projections(split, components, parts, project), key=lambda one: one.half_width)
     return replace(
-        found,
+        split,
         components=components,
         below_zero=tuple(source for source, value in estimates.items() if value is not None and value < 0),
         projections=tuple(projections),
@@ -163,48 +165,48 @@ def _split(
     )
 
 
-def _too_few(scores: _Scores, interval: Interval) -> str:
-    """Return why the variance is not split; empty if it can be."""
+def _obstacle(scores: _Scores, interval: Interval) -> str:
+    """Return why the variance cannot be split; empty if it can."""
     if min(scores.values) == max(scores.values):
         return "all scores are equal"
-    if scores.has_constant_judge:  # what is between cases and not shared by it would count as judges who disagree
-        return "a judge gave every output the same score, which tells nothing of cases"
+    if scores.has_constant_judge:  # differences between cases would count as disagreement with this judge
+        return "one judge gave every output the same score"
     if not interval.known:
         return interval.method.removeprefix("none: ")
     if (groups := len(set(scores.clusters))) < FEW:
-        return f"it takes at least {FEW} {scores.unit}s with scores, and there are {groups}"
-    if (twice := max(scores.repeated, scores.judged, scores.asked)) < FEW:
-        return f"it takes at least {FEW} cases that are scored twice, and there are {twice}"
+        return f"at least {FEW} {scores.unit}s with scores are needed, and there are {groups}"
+    if (twice := max(scores.repeated_cases, scores.shared_outputs, scores.repeated_verdicts)) < FEW:
+        return f"at least {FEW} cases that are scored twice are needed, and there are {twice}"
     return ""
 
 
 def _estimates(scores: _Scores) -> dict[VarianceSource, float | None]:
     """Estimate the variance of a single score from each source; None for sources that are part of another."""
-    repeated, several = scores.repeated >= FEW, scores.judged >= FEW
-    # outputs of one case are taken as cases of their own where too few cases have several
+    repeated, several = scores.repeated_cases >= FEW, scores.shared_outputs >= FEW
+    # where too few cases have several outputs, each output counts as a case of its own
     cases = scores.cases if repeated else scores.outputs
     factors: dict[str, Sequence[int]] = {"case": cases} if repeated or several else {}
     if scores.unit != "case" and len(set(cases)) - len(set(scores.clusters)) >= FEW:
         factors["cluster"] = scores.clusters
     if several:
-        factors["judge"] = scores.judge
+        factors["judge"] = scores.judge_numbers
     if several and repeated:
         factors["repeat"] = scores.outputs
-        factors["judge_by_case"] = _crossed(cases, scores.judge)
-    found = variance_components(scores.values.tolist(), factors)
-    rest = found[REST]
+        factors["judge_by_case"] = _crossed(cases, scores.judge_numbers)
+    components = variance_components(scores.values.tolist(), factors)
+    rest = components[REST]
     estimates: dict[VarianceSource, float | None] = {
-        "cluster": found.get("cluster"),
-        "case": found.get("case"),
-        "repeat": found.get("repeat"),
-        "judge": found.get("judge"),
-        "judge_by_case": found.get("judge_by_case"),
-        "verdict": scores.verdict,
+        "cluster": components.get("cluster"),
+        "case": components.get("case"),
+        "repeat": components.get("repeat"),
+        "judge": components.get("judge"),
+        "judge_by_case": components.get("judge_by_case"),
+        "verdict": scores.verdict_variance,
     }
     if several:
         estimates["verdict" if repeated else "judge_by_case"] = rest
     elif rest is not None:
-        estimates["repeat" if repeated else "case"] = rest - (scores.verdict or 0.0)
+        estimates["repeat" if repeated else "case"] = rest - (scores.verdict_variance or 0.0)
     return estimates
 
 
@@ -215,12 +217,12 @@ def _crossed(first: Sequence[int], second: Sequence[int]) -> list[int]:
 
 
 def _parts_of_mean(scores: _Scores, components: Mapping[VarianceSource, float | None]) -> dict[VarianceSource, float]:
-    """Return what each source adds to the variance of the mean; how strict these judges are is not part of its interval."""
+    """Return the part of the variance of the mean from each source; the level of these judges is not part of its interval."""
     levels: Mapping[VarianceSource, Sequence[int]] = {
         "cluster": scores.clusters,
         "case": scores.cases,
         "repeat": scores.outputs,
-        "judge_by_case": _crossed(scores.cases, scores.judge),
+        "judge_by_case": _crossed(scores.cases, scores.judge_numbers),
         "verdict": range(len(scores.values)),
     }
     n = len(scores.values)
@@ -232,20 +234,20 @@ def _parts_of_mean(scores: _Scores, components: Mapping[VarianceSource, float | 
 
 
 def _projections(
-    found: VarianceSplit,
+    split: VarianceSplit,
     components: Mapping[VarianceSource, float | None],
     parts: Mapping[VarianceSource, float],
     project: Callable[[tuple[int, int], float], Interval],
 ) -> Iterator[ProjectedInterval]:
-    """Yield the interval after each change whose effect the components tell."""
+    """Yield the interval after each change whose effect is known from the components."""
     is_known: Mapping[SampleChange, bool] = {
         "cases": components["cluster"] is not None,
         "repeats": components["repeat"] is not None,
-        "judges": found.judges > 1,
-        "verdicts": found.judges == 1 and components["verdict"] is not None,
-        "better_judge": found.judges > 1 or components["verdict"] is not None,
+        "judges": split.judges > 1,
+        "verdicts": split.judges == 1 and components["verdict"] is not None,
+        "better_judge": split.judges > 1 or components["verdict"] is not None,
     }
-    of_units: SampleChange = "cases" if found.unit == "case" else "clusters"
+    of_units: SampleChange = "cases" if split.unit == "case" else "clusters"
     changes: list[tuple[SampleChange, tuple[int, int], float]] = [(of_units, (2, 1), 1.0)]
     total = math.fsum(parts.values())
     for change, (share, sources) in _REMOVED.items():
@@ -253,17 +255,17 @@ def _projections(
             affected = math.fsum(parts.get(source, 0.0) for source in sources) / total
             changes.append((change, (1, 2 if change in _WITH_OUTPUTS else 1), max(0.0, 1 - share * affected)))
     for change, growth, variance in changes:
-        if (ends := project(growth, variance).ends) is not None:
+        if (half_width := project(growth, variance).half_width) is not None:
             yield ProjectedInterval(
                 change=change,
-                half_width=(ends[1] - ends[0]) / 2,
-                outputs=found.outputs if change in _WITH_OUTPUTS else 0,
-                verdicts=0 if change == "better_judge" else found.verdicts,
+                half_width=half_width,
+                outputs=split.outputs if change in _WITH_OUTPUTS else 0,
+                verdicts=0 if change == "better_judge" else split.verdicts,
             )
 
 
 def _advice(projections: Sequence[ProjectedInterval]) -> ProjectedInterval | None:
-    """Return the cheapest sample among those whose interval is about as narrow as the narrowest."""
+    """Return the cheapest change among those whose interval is about as narrow as the narrowest."""
     if not projections:
         return None
     limit = min(one.half_width for one in projections) * (1 + TOLERANCE)
