@@ -131,7 +131,7 @@ def test_a_judge_with_constant_scores_is_a_reason_not_to_split():
     assert found.reason == "one judge gave every output the same score"
     assert (found.components, found.advice) == ({}, None)
     (line,) = variance_lines(part)
-    assert "a judge gave every output the same score" in " ".join(line)
+    assert "one judge gave every output the same score" in " ".join(line)
 
 
 def test_a_target_that_always_says_the_same_has_no_variance_between_repeats():
