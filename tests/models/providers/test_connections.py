@@ -881,7 +881,7 @@ def test_a_server_that_hangs_up_during_the_handshake_is_one_sentence():
             return await called(url.replace("http:", "https:"), request())
 
     error = asyncio.run(run())
-    assert "no connection could be made: " in str(error)
+    assert str(error).endswith(": no connection could be made: the server closed the connection.")
     assert error.fault == "transient"
 
 

@@ -25,6 +25,11 @@ NOT_HTTP = "the response is not valid HTTP"
 TOO_LARGE = f"the response is larger than {MOST_BYTES >> 20} MiB and was not read"
 INVALID_ADDRESS = f"this address, or that of the proxy, cannot be used. {PROXY}"
 _ERRNO = re.compile(r"\[Errno ([0-9]+)\]")
+_HANDSHAKE_ERRORS = {
+    "ConnectionAbortedError": "the server did not complete the TLS handshake in time",
+    "ConnectionResetError": "the server closed the connection",
+}
+"""asyncio raises them without a number."""
 
 
 class NetworkError(Exception):
@@ -66,5 +71,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return f"TLS failed ({(error.reason or 'no reason given').replace('_', ' ').lower()})"
     number = getattr(error, "errno", None) or next(map(int, _ERRNO.findall(str(error))), 0)
-    # Errors of name resolution have negative numbers.
-    return os.strerror(number) if number > 0 else getattr(error, "strerror", None) or type(error).__name__
+    if number > 0:  # errors of name resolution have negative numbers
+        return os.strerror(number)
+    name = type(error).__name__
+    return getattr(error, "strerror", None) or _HANDSHAKE_ERRORS.get(name, name)
