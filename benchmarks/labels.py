@@ -232,7 +232,7 @@ def chosen_by_score(source: random.Random, order: str) -> bool:
         for place in dict.fromkeys(places[:120])
     )
     values = {str(place): score for place, score in enumerate(scores)}
-    evidence = LabelEvidence(told=told, unlabelled=400 - len(told))
+    evidence = LabelEvidence(labelled=told, unlabelled=400 - len(told))
     _, choice = random_labels(evidence, values, {key: key for key in values}, UNLIKELY)
     return bool(choice.reason)
 

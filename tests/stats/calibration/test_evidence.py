@@ -56,7 +56,7 @@ def test_labels_on_what_is_gone_and_on_errors_are_counted():
     said = [of_output("r1", broken, False), label("output:r1/000000000000", "in 7", "out 7", True)]
     said = [replace(said[0], content=of_output("r1", replace(broken, output=Output()), False).content), said[1]]
     evidence = evidence_from_results("r1", [broken], said)
-    assert (evidence.failed, evidence.gone, evidence.told) == (1, 1, ())
+    assert (evidence.failed, evidence.gone, evidence.labelled) == (1, 1, ())
 
 
 def test_a_label_taken_back_counts_no_more():
@@ -70,9 +70,9 @@ def test_the_fingerprint_of_labels_knows_no_order_and_no_twins(said, random):
     told = [LabelledOutput(key=str(n), cluster=name, content=name, liked=liked) for n, (name, liked) in enumerate(said)]
     mixed = [*told, *told[:1]]
     random.shuffle(mixed)
-    assert LabelEvidence(told=tuple(told)).fingerprint == LabelEvidence(told=tuple(mixed)).fingerprint
+    assert LabelEvidence(labelled=tuple(told)).fingerprint == LabelEvidence(labelled=tuple(mixed)).fingerprint
     other = (*told, LabelledOutput(key="x", cluster="z", content="z", liked=True))
-    assert LabelEvidence(told=other).fingerprint != LabelEvidence(told=tuple(told)).fingerprint
+    assert LabelEvidence(labelled=other).fingerprint != LabelEvidence(labelled=tuple(told)).fingerprint
 
 
 def test_each_answer_is_compared_with_the_others_to_the_same_input_and_never_with_itself():
@@ -84,8 +84,8 @@ def test_each_answer_is_compared_with_the_others_to_the_same_input_and_never_wit
     assert alone.examples == ()
     assert [case.given.value for case in (one, two, twin, alone)] == ["a", "b", "a", "a"]
     evidence = evidence_from_sessions(found, "project demo")
-    assert [told.key for told in evidence.told] == [case.id for case in (one, two, twin, alone)]
-    assert len({told.cluster for told in evidence.told}) == 2
+    assert [told.key for told in evidence.labelled] == [case.id for case in (one, two, twin, alone)]
+    assert len({told.cluster for told in evidence.labelled}) == 2
     assert evidence.contradicting == 0
 
 
@@ -107,7 +107,7 @@ def test_the_label_of_a_row_goes_by_several_names_and_words(said, liked):
     for name in ("label", "thumb", "feedback", "human_label", "rating"):
         assert row_labels([row(1, **{name: said})]) == {"1": liked}
     evidence = evidence_from_rows([row(1, label=said)], {"1": liked}, "file rows.jsonl")
-    assert (len(evidence.told), evidence.unlabelled) == ((0, 1) if liked is None else (1, 0))
+    assert (len(evidence.labelled), evidence.unlabelled) == ((0, 1) if liked is None else (1, 0))
 
 
 def test_labels_that_are_none_are_refused_with_their_places():
@@ -115,7 +115,7 @@ def test_labels_that_are_none_are_refused_with_their_places():
         row_labels([row(1, label="maybe"), row(2, label="up", thumb="down"), row(3, rating=4)])
     assert str(refused.value).splitlines() == [
         "rows.jsonl:1: the label is 'maybe'; it takes up or down.",
-        "rows.jsonl:2: label and thumb both say what a person thinks; leave one out.",
+        "rows.jsonl:2: label and thumb both label this row; leave one out.",
         "rows.jsonl:3: the label is '4'; it takes up or down.",
     ]
     with pytest.raises(ConfigError, match="… and 5 more faults"):

@@ -38,7 +38,7 @@ def evidence(places, *samples):
 
 def audited(places, *samples, **more):
     found = evidence(places, *samples)
-    told = {one.key: one.liked for one in found.told}
+    told = {one.key: one.liked for one in found.labelled}
     return audit_judge(RESULTS, METRIC, GroundTruth(verdicts=told, source="people", evidence=found, **more))
 
 

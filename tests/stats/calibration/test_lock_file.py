@@ -149,8 +149,8 @@ def test_another_mode_of_the_same_embedding_model_is_said_as_such(entry):
 def test_more_labels_and_other_labels_are_said_and_fewer_are_not(entry):
     evidence = learned(*spread(70, 40)).evidence
     assert label_changes(entry, evidence, "x") is None
-    more = LabelEvidence(told=(*evidence.told, LabelledOutput(key="n", cluster="n", content="n", liked=True)))
+    more = LabelEvidence(labelled=(*evidence.labelled, LabelledOutput(key="n", cluster="n", content="n", liked=True)))
     assert "from 110 labelled outputs of run r1, and there are 111 now" in label_changes(entry, more, "x")
-    turned = LabelEvidence(told=(replace(evidence.told[0], liked=True), *evidence.told[1:]))
+    turned = LabelEvidence(labelled=(replace(evidence.labelled[0], liked=True), *evidence.labelled[1:]))
     assert "what people say of them has changed" in label_changes(entry, turned, "x")
-    assert label_changes(entry, LabelEvidence(told=evidence.told[:5]), "x") is None
+    assert label_changes(entry, LabelEvidence(labelled=evidence.labelled[:5]), "x") is None

@@ -121,7 +121,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         with Progress(quiet=quiet) as progress:
             prepared = prepare_calibration(request, settings, run_store, progress.loading)
         run = None
-        if prepared.plan is not None and prepared.evidence.told:
+        if prepared.plan is not None and prepared.evidence.labelled:
             run = run_judges(prepared.plan, settings, run_store, quiet=quiet)
         calibration = learn_calibration(prepared, run)
     if not quiet:

@@ -60,7 +60,7 @@ def label(
     print_line(
         f"Sample {number} of run {found.id}: {len(drawn.trials):,} of {count(drawn.outputs, 'output')}, drawn {how}."
     )
-    if known := {one.key for one in evidence.told} & set(drawn.trials):
+    if known := {one.key for one in evidence.labelled} & set(drawn.trials):
         print_line(f"  Labelled already: {len(known):,}.")
     more = store_flag(place)
     print_line(f"  Label them in the browser: evalmark view {found.id} --sample {number}{more}")

@@ -114,4 +114,4 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 def _remarks(run: "Run", summary: "Summary", run_store: "Store") -> Sequence[str]:
     """Explain the metrics, with the labels of these outputs if there are enough."""
     evidence = evidence_from_results(run.id, run.results, labels_for_run(run_store, run))
-    return similarity_notes(summary, run.results, {one.key: one.liked for one in evidence.told})
+    return similarity_notes(summary, run.results, {one.key: one.liked for one in evidence.labelled})

@@ -90,12 +90,14 @@ def result_charts(
 
     `labels` may contain labels of other runs. No result is read if nothing needs it.
     """
-    evidence = evidence_from_results(run.id, run.results, labels) if labels and not against else LabelEvidence(told=())
+    evidence = (
+        evidence_from_results(run.id, run.results, labels) if labels and not against else LabelEvidence(labelled=())
+    )
     scores = LabelledScores(
         (metric for name, metric in _metrics(run).items() if name != against), _truth(against, evidence)
     )
     costs = CostCollector(prices)
-    adding = [*([scores.add] if against or evidence.told else []), *([costs.add] if summary.by_target else [])]
+    adding = [*([scores.add] if against or evidence.labelled else []), *([costs.add] if summary.by_target else [])]
     for result in run.results if adding else ():
         for add in adding:
             add(result)
@@ -113,6 +115,6 @@ def result_charts(
 def _truth(against: str, evidence: LabelEvidence) -> Callable[[Result], bool | None]:
     """Return the reference: the metric of this name, or labels."""
     if not against:
-        liked = {label.key: label.liked for label in evidence.told}
+        liked = {label.key: label.liked for label in evidence.labelled}
         return lambda result: liked.get(result.trial.id)
     return lambda result: next((score.passed for score in result.scores if score.name == against), None)

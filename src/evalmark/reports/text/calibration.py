@@ -21,10 +21,10 @@ SAMPLE = 80
 def calibration_title(calibration: Calibration) -> str:
     """Name the source and count the labels that thresholds were learned from."""
     evidence = calibration.evidence
-    cases = len({one.cluster for one in evidence.told})
+    cases = len({one.cluster for one in evidence.labelled})
     return (
         f"{calibration.kind} {one_line(calibration.name, 60)} · {evidence.liked:,} liked and {evidence.disliked:,} disliked "
-        f"{'answer' if len(evidence.told) == 1 else 'answers'} to {count(cases, 'input')}"
+        f"{'answer' if len(evidence.labelled) == 1 else 'answers'} to {count(cases, 'input')}"
     )
 
 
@@ -88,12 +88,12 @@ def _promise(one: CalibratedMetric) -> str:
 
 
 def _errors(inside: ErrorRates | None, outside: ErrorRates | None, *, passed: bool) -> str:
-    def told(rates: ErrorRates) -> str:
+    def rate(rates: ErrorRates) -> str:
         k, n = (rates.false_pass, rates.bad) if passed else (rates.false_fail, rates.good)
         return f"{k:,} of {n:,}"
 
-    parts = [] if inside is None else [f"{told(inside)} on the labels it was learned from"]
-    return " · ".join(parts + ([] if outside is None else [f"{told(outside)} cross-fitted"]))
+    parts = [] if inside is None else [f"{rate(inside)} on the labels it was learned from"]
+    return " · ".join(parts + ([] if outside is None else [f"{rate(outside)} cross-fitted"]))
 
 
 def _choice(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[str, str]]:

@@ -97,7 +97,7 @@ def audit_graded(request: AuditRequest, store: Store) -> tuple[GradedAudit, ...]
         return ()
     labels = labels_for_run(store, run)
     scores, evidence = label_scores(run.results, labels), evidence_of_run(store, run)
-    thumbs = {one.key: float(one.liked) for one in evidence.told}
+    thumbs = {one.key: float(one.liked) for one in evidence.labelled}
     found = []
     for metric in metrics:
         has_verdict = request.threshold is not None or has_verdicts(run.results, metric.name)
@@ -168,8 +168,8 @@ def known_truth(request: AuditRequest, store: Store) -> GroundTruth:
     if request.against == LABELS:
         evidence = evidence_of_run(store, run)
         return GroundTruth(
-            verdicts={labelled.key: labelled.liked for labelled in evidence.told},
-            votes={labelled.key: labelled.votes for labelled in evidence.told} | dict(evidence.tied),
+            verdicts={labelled.key: labelled.liked for labelled in evidence.labelled},
+            votes={labelled.key: labelled.votes for labelled in evidence.labelled} | dict(evidence.tied),
             source="people",
             evidence=evidence,
             use_all=request.all_labels,

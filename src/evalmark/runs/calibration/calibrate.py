@@ -215,7 +215,7 @@ def _of_file(request: CalibrateRequest, path: Path, settings: Settings, load: Lo
         raise ConfigError.of(lines)
     liked = row_labels(cases)
     evidence = evidence_from_rows(cases, liked, f"file {path}")
-    keys = {one.key for one in evidence.told}
+    keys = {one.key for one in evidence.labelled}
     if request.cluster and all(cluster_value(case, request.cluster) is None for case in cases):
         raise ConfigError(_no_field(str(path), "row", request.cluster))
     plan = _plan(request, settings, load, tuple(case for case in cases if case.id in keys))

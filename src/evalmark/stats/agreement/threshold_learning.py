@@ -136,17 +136,22 @@ def _promised(rows: Sequence[Row], allowed: int | None) -> tuple[float, int] | N
 
 def _reason(good_cases: int, bad_cases: int, needed: int) -> str:
     if bad_cases < needed:
-        return too_few_bad(needed, bad_cases)
+        return too_few_bad_message(needed, bad_cases)
     if not good_cases:
         return "nothing is labelled good, so that no threshold is known to let anything pass"
     return "a threshold within this limit would let no output pass that is labelled good"
 
 
 @check_arguments
-def too_few_bad(needed: int, bad: int, unit: str = "case") -> str:
-    """Say that more independent cases, or clusters of them, have to be labelled bad.
+def too_few_bad_message(needed: int, bad: int, unit: str = "case") -> str:
+    """Return a message that more cases, or clusters of cases, have to be labelled bad.
 
-    >>> too_few_bad(59, 20, "document")
+    Args:
+        needed: The number of cases or clusters with a bad label that is needed.
+        bad: The number that there is.
+        unit: The name of a cluster; `case` if cases are independent.
+
+    >>> too_few_bad_message(59, 20, "document")
     '59 documents with a case labelled bad are needed, none of which passes, and there are 20'
     """
     what = "cases" if unit == "case" else f"{unit}s with a case"
@@ -158,8 +163,8 @@ def _cases(rows: Sequence[Row], *, good: bool) -> int:
 
 
 def _contradicting(rows: Sequence[Row]) -> int:
-    said = {good: {(case, score) for score, label, case in rows if label is good} for good in (True, False)}
-    return len(said[True] & said[False])
+    labels = {good: {(case, score) for score, label, case in rows if label is good} for good in (True, False)}
+    return len(labels[True] & labels[False])
 
 
 def _cut(rows: Sequence[Row], allowed: int) -> float | None:

@@ -31,15 +31,16 @@ class LabelledOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelEvidence:
-    """Labelled outputs, and counts of those left out."""
+    """Labelled outputs, and the numbers of outputs and labels that are left out."""
 
-    told: tuple[LabelledOutput, ...]
+    labelled: tuple[LabelledOutput, ...]
+    """Outputs with a final label."""
     source: str = ""
     """The source as part of a sentence: `project demo`, `run 2026…`, `file rows.jsonl`."""
     contested: int = 0
     """Outputs with as many thumbs up as down."""
     tied: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """The vote of each person on these outputs of a run, by trial id."""
+    """The votes on the contested outputs of a run, by trial id."""
     unlabelled: int = 0
     """Outputs without a thumb."""
     failed: int = 0
@@ -52,28 +53,28 @@ class LabelEvidence:
     @property
     def liked(self) -> int:
         """The number of liked outputs."""
-        return sum(one.liked for one in self.told)
+        return sum(one.liked for one in self.labelled)
 
     @property
     def disliked(self) -> int:
         """The number of disliked outputs."""
-        return len(self.told) - self.liked
+        return len(self.labelled) - self.liked
 
     @property
     def outputs(self) -> int:
         """The number of outputs without an error, labelled or not."""
-        return len(self.told) + self.contested + self.unlabelled
+        return len(self.labelled) + self.contested + self.unlabelled
 
     @property
     def contradicting(self) -> int:
-        """How many outputs are liked in one place and disliked in another; each label counts."""
-        said = {liked: {one.content for one in self.told if one.liked is liked} for liked in (True, False)}
-        return len(said[True] & said[False])
+        """The number of outputs that are liked in one place and disliked in another; each label counts."""
+        contents = {liked: {one.content for one in self.labelled if one.liked is liked} for liked in (True, False)}
+        return len(contents[True] & contents[False])
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the set of labels; it does not depend on their order."""
-        return fingerprint("labels-1", sorted({(one.content, one.liked) for one in self.told}))
+        return fingerprint("labels-1", sorted({(one.content, one.liked) for one in self.labelled}))
 
 
 @check_arguments
@@ -106,23 +107,23 @@ def evidence_from_results(
         by_content[label.content].append(label)
         if label.about.startswith(about_output(run)):
             named.add(label.about.removeprefix(about_output(run)))
-    told: list[LabelledOutput] = []
+    labelled: list[LabelledOutput] = []
     tied: dict[str, tuple[bool, ...]] = {}
     unlabelled = failed = 0
     for result in results:
         trial = result.trial
         named.discard(trial.id)
-        said = votes(by_content.get(content_fingerprint(trial.case.input, result.output.value), ()))
+        cast = votes(by_content.get(content_fingerprint(trial.case.input, result.output.value), ()))
         if result.output.error is not None:
-            failed += bool(said)
-        elif not said:
+            failed += bool(cast)
+        elif not cast:
             unlabelled += 1
-        elif 2 * sum(said) == len(said):
-            tied[trial.id] = said
+        elif 2 * sum(cast) == len(cast):
+            tied[trial.id] = cast
         else:
-            told.append(_labelled_output(trial.id, trial.case, result.output, said))
+            labelled.append(_labelled_output(trial.id, trial.case, result.output, cast))
     return LabelEvidence(
-        told=tuple(told),
+        labelled=tuple(labelled),
         source=source or f"run {run}",
         contested=len(tied),
         tied=tied,
@@ -148,17 +149,17 @@ def label_scores(results: Iterable[Result], labels: Iterable[Label]) -> dict[str
     return found
 
 
-def _labelled_output(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> LabelledOutput:
+def _labelled_output(key: str, case: Case, output: Output, cast: tuple[bool, ...]) -> LabelledOutput:
     content = content_fingerprint(case.input, output.value)
     return LabelledOutput(
-        key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said
+        key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(cast) > len(cast), votes=cast
     )
 
 
 @check_arguments
 def evidence_from_sessions(found: LabelledAnswers, source: str) -> LabelEvidence:
     """Collect labels on recorded answers; the key of each is its span id."""
-    told = (
+    labelled = (
         LabelledOutput(
             key=one.span.id,
             cluster=cluster_of(one.span.input),
@@ -168,19 +169,23 @@ def evidence_from_sessions(found: LabelledAnswers, source: str) -> LabelEvidence
         for one in found.labelled
     )
     return LabelEvidence(
-        told=tuple(told), source=source, contested=found.contested, unlabelled=found.unlabelled, failed=found.failed
+        labelled=tuple(labelled),
+        source=source,
+        contested=found.contested,
+        unlabelled=found.unlabelled,
+        failed=found.failed,
     )
 
 
 @check_arguments
 def evidence_from_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str) -> LabelEvidence:
     """Collect labels from the rows of a file, which contain outputs; `liked` maps case ids to labels."""
-    told = []
+    labelled = []
     for case in cases:
         thumb = liked.get(case.id)
         if thumb is not None and case.given is not None:
-            told.append(_labelled_output(case.id, case, case.given, (thumb,)))
-    return LabelEvidence(told=tuple(told), source=source, unlabelled=len(cases) - len(told))
+            labelled.append(_labelled_output(case.id, case, case.given, (thumb,)))
+    return LabelEvidence(labelled=tuple(labelled), source=source, unlabelled=len(cases) - len(labelled))
 
 
 @check_arguments

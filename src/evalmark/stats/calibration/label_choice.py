@@ -34,17 +34,17 @@ def random_labels(
     `values` has the score of each output, labelled or not, and `clusters` its case.
     """
     drawn = _drawn(evidence)
-    labelled = {one.key for one in evidence.told}
+    labelled = {one.key for one in evidence.labelled}
     others = [key for key in values if key not in labelled]
-    if len(drawn) == len(evidence.told) or not evidence.unlabelled:
-        return evidence.told, ScoreChoice(is_random=bool(evidence.told))
+    if len(drawn) == len(evidence.labelled) or not evidence.unlabelled:
+        return evidence.labelled, ScoreChoice(is_random=bool(evidence.labelled))
     before = score_distribution([values[key] for key in others], [clusters[key] for key in others])
     found = None if before is None else _shift(before, values, clusters, labelled)
     if found is None or found.p >= level:
-        return evidence.told, ScoreChoice()
+        return evidence.labelled, ScoreChoice()
     if len({one.cluster for one in drawn}) >= FEW:
-        return drawn, ScoreChoice(is_random=True, set_aside=len(evidence.told) - len(drawn))
-    return evidence.told, ScoreChoice(reason=CHOSEN)
+        return drawn, ScoreChoice(is_random=True, set_aside=len(evidence.labelled) - len(drawn))
+    return evidence.labelled, ScoreChoice(reason=CHOSEN)
 
 
 def _shift(
@@ -56,8 +56,8 @@ def _shift(
 
 def _drawn(evidence: LabelEvidence) -> tuple[LabelledOutput, ...]:
     """Return the labels on outputs that evalmark drew at random, none of which was skipped."""
-    keys = drawn_keys(evidence, {one.key for one in evidence.told})
-    return tuple(one for one in evidence.told if one.key in keys)
+    keys = drawn_keys(evidence, {one.key for one in evidence.labelled})
+    return tuple(one for one in evidence.labelled if one.key in keys)
 
 
 def drawn_keys(evidence: LabelEvidence, labelled: Collection[str]) -> set[str]:

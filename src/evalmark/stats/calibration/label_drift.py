@@ -36,7 +36,7 @@ def label_changes(entry: LockedThreshold, now: LabelEvidence, path: str) -> str 
 
     Fewer labels than then give no warning: they may be those of another machine.
     """
-    then, there = entry.labels, len(now.told)
+    then, there = entry.labels, len(now.labelled)
     if now.fingerprint == then.fingerprint or there < then.total:
         return None
     return (

@@ -29,18 +29,16 @@ def labelled_samples(found: LabelledAnswers) -> tuple[Case, ...]:
         by_input[canonical(one.span.input)].append(one)
     sessions = found.sessions
     return tuple(
-        _sample(one, by_input[given], sessions.get(given))
-        for one in found.labelled
-        if (given := canonical(one.span.input))
+        _sample(one, by_input[key], sessions.get(key)) for one in found.labelled for key in [canonical(one.span.input)]
     )
 
 
 def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer], session: str | None) -> Case:
     span, own = one.span, canonical(one.span.output)
     others = {
-        (said, other.liked): Example(value=other.span.output, liked=other.liked)
+        (text, other.liked): Example(value=other.span.output, liked=other.liked)
         for other in same_input
-        if (said := canonical(other.span.output)) != own
+        if (text := canonical(other.span.output)) != own
     }
     return Case(
         id=span.id,
@@ -59,26 +57,26 @@ def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
     The label is in a field called `label`, `thumb`, `feedback`, `human_label` or `rating`.
 
     Raises:
-        ConfigError: a row says it twice, or in words that are no thumb; all of them are named.
+        ConfigError: rows have two labels, or a label that is not a thumb; every such row is named.
     """
     faults = FaultList(most=MOST_FAULTS)
     found: dict[str, bool | None] = {}
     for case in cases:
-        said = {name: value for name in LABELS if (value := case.metadata.get(name)) not in (None, "")}
-        if len(said) > 1:
-            faults.add(f"{' and '.join(said)} both say what a person thinks; leave one out.", case.place or case.id)
+        labels = {name: value for name in LABELS if (value := case.metadata.get(name)) not in (None, "")}
+        if len(labels) > 1:
+            faults.add(f"{' and '.join(labels)} both label this row; leave one out.", case.place or case.id)
             continue
         try:
-            found[case.id] = _thumb(said)
+            found[case.id] = _thumb(labels)
         except ValueError as fault:
             faults.add(f"{fault}.", case.place or case.id)
-    if told := faults.lines():
-        raise ConfigError.of(told)
+    if messages := faults.lines():
+        raise ConfigError.of(messages)
     return found
 
 
-def _thumb(said: Mapping[str, object]) -> bool | None:
-    for value in said.values():
+def _thumb(labels: Mapping[str, object]) -> bool | None:
+    for value in labels.values():
         if isinstance(value, bool):
             return value
         return parse_thumb(f"{value:g}" if isinstance(value, float) else str(value))

@@ -32,7 +32,7 @@ class LockedLabels:
     fingerprint: str
     """The fingerprint of all labels, scored or not."""
     cluster: str = ""
-    """What depends on each other counts as one case: a field such as `document`, or `conversation`; empty: inputs."""
+    """What the guarantee counts instead of inputs: a field such as `document`, or `conversation`; empty: inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def _locked(one: CalibratedMetric, found: Calibration, created: str, evalmark: s
         labels=LockedLabels(
             kind=found.kind,
             name=found.name,
-            total=len(evidence.told),
+            total=len(evidence.labelled),
             liked=learned.good,
             disliked=learned.bad,
             liked_cases=learned.good_cases,
@@ -134,9 +134,9 @@ def _locked(one: CalibratedMetric, found: Calibration, created: str, evalmark: s
 
 
 def _plain(entry: LockedThreshold) -> dict[str, Any]:
-    said = asdict(entry)
-    del said["metric"]
+    fields = asdict(entry)
+    del fields["metric"]
     if not entry.labels.cluster:
-        del said["labels"]["cluster"]
-    said["auc"] = None if entry.auc is None else list(entry.auc)
-    return said
+        del fields["labels"]["cluster"]
+    fields["auc"] = None if entry.auc is None else list(entry.auc)
+    return fields

@@ -62,15 +62,15 @@ class _LockReader:
         if not isinstance(metrics, Mapping):
             self._find(("metrics",), "is missing, or no mapping from names to entries")
             metrics = {}
-        found = {name: self._entry(("metrics", name), name, said) for name, said in metrics.items()}
+        found = {name: self._entry(("metrics", name), name, entry) for name, entry in metrics.items()}
         if self.faults:
             raise ConfigError.of(self.faults)
-        entries = {name: entry for name, entry in found.items() if entry is not None}
+        entries = {name: one for name, one in found.items() if one is not None}
         return LockFile(metrics=entries, path=str(self.document.path))
 
-    def _entry(self, at: DataPath, name: str, said: Any) -> LockedThreshold | None:
+    def _entry(self, at: DataPath, name: str, entry: Any) -> LockedThreshold | None:
         before = len(self.faults)
-        found = self._checked(at, said, ENTRY)
+        found = self._checked(at, entry, ENTRY)
         if found is None:
             return None
         if len(self.faults) == before and found["bound"] > found["max_false_pass"] + ROUNDING:
@@ -95,22 +95,22 @@ class _LockReader:
             self._find((*at, "points"), "does not ascend, or has not as many numbers as `counts`")
         return len(self.faults) == before
 
-    def _checked(self, at: DataPath, said: Any, wanted: "Mapping[str, Check]") -> dict[str, Any] | None:
+    def _checked(self, at: DataPath, value: Any, checks: "Mapping[str, Check]") -> dict[str, Any] | None:
         """Check the fields of a mapping; return None and a fault if it is not a mapping."""
-        if not isinstance(said, Mapping):
-            self._find(at, f"is {said!r}, not a mapping")
+        if not isinstance(value, Mapping):
+            self._find(at, f"is {value!r}, not a mapping")
             return None
-        self._unknown(at, said, wanted)
-        for name, (is_fine, what) in wanted.items():
-            if name not in said and name not in OPTIONAL:
+        self._unknown(at, value, checks)
+        for name, (is_fine, what) in checks.items():
+            if name not in value and name not in OPTIONAL:
                 self._find((*at, name), "is missing")
-            elif name in said and not is_fine(said[name]):
-                self._find((*at, name), f"is {said[name]!r}, not {what}")
-        found = {name: said[name] for name in wanted if name in said}
-        return found if len(found) == len(wanted) or {*wanted} - {*found} <= OPTIONAL else None
+            elif name in value and not is_fine(value[name]):
+                self._find((*at, name), f"is {value[name]!r}, not {what}")
+        found = {name: value[name] for name in checks if name in value}
+        return found if len(found) == len(checks) or {*checks} - {*found} <= OPTIONAL else None
 
-    def _unknown(self, at: DataPath, said: Mapping[Any, Any], known: Any) -> None:
-        for name in said:
+    def _unknown(self, at: DataPath, value: Mapping[Any, Any], known: Any) -> None:
+        for name in value:
             if name not in known:
                 self._find((*at, name), "is no field of a lock file")
 
@@ -125,28 +125,28 @@ Check = tuple[Callable[[Any], bool], str]
 """A test for a field, and its description."""
 
 
-def _is_number(said: Any) -> bool:
-    return isinstance(said, (int, float)) and not isinstance(said, bool)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_share(said: Any) -> bool:
-    return _is_number(said) and 0 <= said <= 1  # false for NaN and for numbers beyond double precision
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1  # false for NaN and for numbers beyond double precision
 
 
-def _is_count(said: Any) -> bool:
-    return isinstance(said, int) and not isinstance(said, bool) and said >= 0
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_text(said: Any) -> bool:
-    return isinstance(said, str)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
-def _is_area(said: Any) -> bool:
-    return said is None or (isinstance(said, (list, tuple)) and len(said) == 3 and all(map(_is_share, said)))
+def _is_area(value: Any) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and len(value) == 3 and all(map(_is_share, value)))
 
 
-def _is_list_of(is_fine: Callable[[Any], bool], said: Any) -> bool:
-    return isinstance(said, (list, tuple)) and all(map(is_fine, said))
+def _is_list_of(is_fine: Callable[[Any], bool], value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(is_fine, value))
 
 
 SHARE: Check = (_is_share, "a number from 0 to 1")
@@ -155,7 +155,7 @@ TEXT: Check = (_is_text, "a text")
 
 
 def _one_of(words: tuple[str, ...]) -> Check:
-    return (lambda said: said in words, f"one of {', '.join(words)}")
+    return (lambda value: value in words, f"one of {', '.join(words)}")
 
 
 ENTRY: Mapping[str, Check] = {
@@ -166,23 +166,23 @@ ENTRY: Mapping[str, Check] = {
     "bound": SHARE,
     "method": TEXT,
     "auc": (_is_area, "null, or an area and the two ends of its interval"),
-    "labels": (lambda said: True, ""),
+    "labels": (lambda value: True, ""),
     "version": TEXT,
     "judge": TEXT,
     "embedder": TEXT,
     "created": TEXT,
     "evalmark": TEXT,
     "base": TEXT,
-    "scores": (lambda said: True, ""),
+    "scores": (lambda value: True, ""),
 }
 """The fields of an entry, besides its name."""
 OPTIONAL = {"scores", "cluster"}
 """Fields that lock files of older versions do not have."""
 SCORES: Mapping[str, Check] = {
-    "points": (lambda said: _is_list_of(_is_number, said), "a list of numbers"),
-    "counts": (lambda said: _is_list_of(_is_count, said) and sum(said) > 0, "a list of whole numbers from 0 on"),
-    "is_exact": (lambda said: isinstance(said, bool), "true or false"),
-    "effective": (lambda said: _is_number(said) and said > 0, "a number above 0"),
+    "points": (lambda value: _is_list_of(_is_number, value), "a list of numbers"),
+    "counts": (lambda value: _is_list_of(_is_count, value) and sum(value) > 0, "a list of whole numbers from 0 on"),
+    "is_exact": (lambda value: isinstance(value, bool), "true or false"),
+    "effective": (lambda value: _is_number(value) and value > 0, "a number above 0"),
 }
 LABELS: Mapping[str, Check] = {
     field.name: _one_of(get_args(Kind)) if field.name == "kind" else TEXT if field.type is str else COUNT

@@ -10,7 +10,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.scoring.binding.scores import fails_at_any_threshold
-from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold, too_few_bad
+from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold, too_few_bad_message
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.shift import ScoreDistribution, score_distribution
@@ -67,7 +67,7 @@ class CalibratedMetric:
     set_aside: int = 0
     """Labels that are not used, because the outputs were chosen and score otherwise than the others."""
     unit: str = CASE
-    """What the guarantee counts: cases, or the clusters that cases depend on each other in, such as documents."""
+    """What the guarantee counts: `case`, or the name of a cluster of cases, such as `document`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class CalibrationScores:
     """By the key of the output: its case, or the cluster that its case belongs to."""
     embedder: str = ""
     unit: str = CASE
-    """What one cluster is called."""
+    """The name of a cluster; `case` if cases are independent."""
 
 
 def input_name(trial: Trial) -> str:
@@ -227,10 +227,10 @@ def _barred(metric: Metric) -> float:
 
 
 def _in_unit(learned: LearnedThreshold, unit: str) -> LearnedThreshold:
-    """Say how many clusters are missing, where they are no cases."""
+    """Name clusters instead of cases in the reason of a threshold that is missing."""
     if not learned.missing or unit == CASE:
         return learned
-    return replace(learned, reason=too_few_bad(learned.missing + learned.bad_cases, learned.bad_cases, unit))
+    return replace(learned, reason=too_few_bad_message(learned.missing + learned.bad_cases, learned.bad_cases, unit))
 
 
 def _refused(learned: LearnedThreshold, reason: str) -> LearnedThreshold:
