@@ -4,7 +4,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import email.utils as email_utils
+else:
+    email_utils = LazyModule("email.utils")
 
 _NUMBER = re.compile(r"\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h|d)")
@@ -69,7 +76,7 @@ def _moment(text: str) -> datetime | None:
     """Parse an HTTP date or an ISO 8601 time; UTC if it has no zone."""
     if not text:
         return None
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
+    for read in (datetime.fromisoformat, lambda date: email_utils.parsedate_to_datetime(date)):
         try:
             found = read(text)
         except (ValueError, TypeError, IndexError, OverflowError):
