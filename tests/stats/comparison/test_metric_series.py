@@ -8,6 +8,7 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
+from evalmark.core.values.spending import Spending
 from evalmark.stats.comparison.baseline_choice import runs_of_series
 from evalmark.stats.comparison.metric_series import (
     FIRST,
@@ -16,6 +17,16 @@ from evalmark.stats.comparison.metric_series import (
     outside_notes,
     run_values,
 )
+
+
+def from_log(run, reply, replayed):
+    """The run with an output of a model for each case; `reply` names the recorded calls."""
+    results = tuple(
+        replace(one, output=replace(one.output, metadata={"calls": [f"{reply} {one.trial.position}"]}))
+        for one in run.results
+    )
+    spent = Spending(model="m", calls=0 if replayed else len(results), replayed=len(results) if replayed else 0)
+    return replace(run, results=results, spending=(spent,))
 
 
 def scored(position, values, target, repeat=0):
@@ -43,6 +54,31 @@ def run_of(day, values, *, target="app", **header):
 
 def series_of(runs, metric=""):
     return next(one for one in metric_series([run_values(run) for run in runs]) if one.metric == metric)
+
+
+LUCKY, UNLUCKY = [1] * 17 + [0] * 3, [1] * 3 + [0] * 6 + [1] * 11
+
+
+def test_replies_of_the_call_log_are_one_draw_however_many_runs_replay_them():
+    """Without a change, one draw of the answers had 3 failures and another one, after a harmless edit, had 6."""
+    replays = [from_log(run_of(day, LUCKY), "first", replayed=day > 1) for day in range(1, 11)]
+    replays += [from_log(run_of(day, UNLUCKY), "second", replayed=day > 11) for day in range(11, 26)]
+    found = series_of(replays)
+    assert [one.point.outside for one in found.runs] == [None] * 25
+    assert [one.point.value for one in found.runs] == [0.85] * 10 + [0.7] * 15
+    assert [one.start_reason for one in found.runs] == [FIRST] + [""] * 24
+    assert [number for number, one in enumerate(found.runs) if one.point.compared] == [10]
+    asked = [replace(one, spending=(Spending(model="m", calls=20),)) for one in replays]
+    assert any(one.point.outside == "below" for one in series_of(asked).runs)
+
+
+def test_of_a_run_that_is_replayed_in_part_only_the_new_replies_are_compared():
+    runs = [from_log(run_of(day, STEADY), f"draw {day}", replayed=False) for day in range(1, 11)]
+    last = from_log(run_of(11, FALLEN), "draw 11", replayed=True)
+    same = from_log(run_of(11, STEADY), "draw 10", replayed=True)
+    mixed = replace(last, results=last.results[:9] + same.results[9:])
+    found = series_of([*runs, mixed])
+    assert (found.runs[-1].point.outside, found.runs[-1].point.compared) == ("below", 9)
 
 
 STEADY = [1] * 18 + [0] * 2

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.core.embedding_modes import model_and_mode
@@ -27,6 +27,8 @@ class SeriesValues:
 
     units: Mapping[Unit, tuple[float, int]]
     """For each cluster of cases the sum and the number of its values."""
+    replies: Mapping[Unit, int]
+    """For each cluster whose outputs all come from recorded model calls, a hash of these calls."""
     direction: Direction
     bounded: bool
     """Whether values lie between 0 and 1; otherwise they are in the scorer's own unit."""
@@ -110,12 +112,16 @@ def _column(values: TargetValues, metric: str) -> SeriesValues | None:
         clusters[values.clusters[key]].append(key)
     # A cluster with other judged cases, or more repeats of one, is another unit: its values are not exchangeable.
     units: dict[Unit, tuple[float, int]] = {}
+    replies: dict[Unit, int] = {}
     for keys in clusters.values():
         unit = tuple((key, values.cases[key], len(numbers[key])) for key in sorted(keys))
         scores = [score for key in keys for score in numbers[key]]
         units[unit] = (math.fsum(scores), len(scores))
+        if all(key in values.replies for key in keys):
+            replies[unit] = hash(tuple(values.replies[key] for key in sorted(keys)))
     return SeriesValues(
         units=units,
+        replies=replies,
         direction=column.direction,
         bounded=not column.valueless,
         is_share=not column.valueless and all(score in (0, 1) for scores in numbers.values() for score in scores),
@@ -165,6 +171,7 @@ def _series(
     series: list[SeriesRun] = []
     chart: ControlChart | None = None
     before: RunValues | None = None
+    known: set[int] = set()
     with_metric = [one for one in runs if name in one.columns]
     for one in with_metric:
         column = one.columns[name]
@@ -173,12 +180,15 @@ def _series(
             reason = reason or "the run before is outside of its control limits"
         point: ChartPoint | None = None
         if chart is not None and not reason:
-            point = chart.add(column.units)
-            reason = "" if point.compared else "it has no case in common with earlier runs"
+            repeated = _replayed(one, column, known)
+            point = chart.add(column.units, repeated)
+            reason = "" if point.compared or repeated else "it has no case in common with earlier runs"
         if chart is None or point is None or reason:
             tests = sum(other in one.columns for other in kept)
             chart = ControlChart(false_alarms / max(1, tests), ends=(0.0, 1.0) if column.bounded else None)
             point = chart.add(column.units)
+            known = set()
+        known.update(column.replies.values())
         last = series[-1] if series and not reason else None
         series.append(
             SeriesRun(
@@ -201,6 +211,16 @@ def _series(
         is_share=all(one.columns[name].is_share for one in with_metric),
         runs=tuple(series),
     )
+
+
+def _replayed(one: RunValues, column: SeriesValues, known: Collection[int]) -> set[Unit]:
+    """Return the units whose outputs are recorded replies that an earlier run of the series has as well.
+
+    They are the same draws once more, which would make one unlucky draw a lasting change.
+    """
+    if not any(spent.replayed for spent in one.run.spending):  # the same calls were sent again
+        return set()
+    return {unit for unit, reply in column.replies.items() if reply in known}
 
 
 def _start_reason(now: RunValues, before: RunValues, name: tuple[str, str]) -> str:

@@ -9,6 +9,7 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Direction, Mode, Result, Score, Trial
 from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.stats.summary.collection import left_out
+from evalmark.stats.summary.pareto import own_calls
 
 from .change import Key
 
@@ -112,6 +113,8 @@ class TargetValues:
     metrics: dict[str, MetricValues] = field(default_factory=dict)
     outputs: dict[Key, list[int]] = field(default_factory=dict)
     """A hash of each output of a case."""
+    replies: dict[Key, int] = field(default_factory=dict)
+    """A hash of the recorded model calls that produced the outputs of a case; missing without such calls."""
     sources: dict[str, tuple[str, Mode]] = field(default_factory=dict)
     """Maps the first part of a key to its dataset and mode."""
     clusters: dict[Key, int] = field(default_factory=dict)
@@ -126,6 +129,8 @@ class TargetValues:
         else:
             value = result.output.value
             self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
+        if keys := own_calls(result):
+            self.replies[key] = hash((self.replies.get(key), keys))
         if key not in self.cases:
             self.cases[key] = case_fingerprint(trial)
             self.sources.setdefault(key[0], (trial.dataset, trial.mode))

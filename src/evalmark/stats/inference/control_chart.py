@@ -1,7 +1,7 @@
 """Control limits for a mean that is measured repeatedly on the same cases."""
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,12 +86,14 @@ class ControlChart:
         self._looks = 0
         self._bets = (_Bets(self._goal), _Bets(self._goal))
 
-    def add(self, run: Mapping[Unit, tuple[float, int]]) -> ChartPoint:
+    def add(self, run: Mapping[Unit, tuple[float, int]], repeated: Collection[Unit] = ()) -> ChartPoint:
         """Add the next run of the series and return its control limits.
 
         Args:
             run: For each unit the sum and the number of its values. A unit consists of the same cases, each with as many
                 values, in every run that has it. Units may come and go for reasons that do not depend on their values.
+            repeated: The units whose values are those of an earlier run once more, such as of recorded replies. They count
+                in the mean only.
 
         Returns:
             The mean of the run, its limits, and whether it is outside.
@@ -103,9 +105,10 @@ class ControlChart:
         if n < 1:
             raise ValueError("a run on a control chart needs at least one value")
         total = math.fsum(value for value, _ in run.values())
-        for unit, (value, _) in run.items():
-            self._values.setdefault(unit, []).append(value)
-        seen = {unit: self._values[unit] for unit in run if len(self._values[unit]) > 1}
+        drawn = [unit for unit in run if unit not in repeated]
+        for unit in drawn:
+            self._values.setdefault(unit, []).append(run[unit][0])
+        seen = {unit: self._values[unit] for unit in drawn if len(self._values[unit]) > 1}
         if not seen:
             return ChartPoint(value=total / n, low=None, high=None, outside=None, compared=0)
         self._looks += 1
