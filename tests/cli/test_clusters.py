@@ -89,7 +89,10 @@ def test_a_field_that_no_row_has_is_refused_before_anything_runs(evalmark, suite
     suite.write_text(SUITE.replace("cluster: document", "cluster: documnet"), encoding="utf-8")
     done = evalmark("run", suite)
     assert done.code == 2
-    assert "no row has `documnet`, the field that `cluster` names" in " ".join(done.err.split())
+    sentence = (
+        "no row has `documnet`, the field that `cluster` names, in its metadata or its input; did you mean 'document'?"
+    )
+    assert sentence in " ".join(done.err.split())
 
 
 def test_copies_of_every_row_change_no_interval_and_validate_names_them(evalmark, suite, world):

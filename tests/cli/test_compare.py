@@ -49,11 +49,17 @@ def test_several_baselines_are_one_family_and_the_least_favourable_verdict_count
         assert evalmark("run", "s.yaml", "-q").code == 0
     ended = evalmark("compare", "last", "last~1", "last~2")
     assert ended.code == 1
-    assert "last~1  same" in ended.out
+    assert "\n\n  against\n    last~1  the same\n" in ended.out
     assert "last~2  worse" in ended.out
     assert "p is adjusted for" not in ended.out  # against the equal run nothing differs, so there is one test
     refused = evalmark("compare", "last", "last~1", "last~2", "--pairs")
     assert (refused.code, "are for one BASELINE" in refused.err) == (2, True)
+
+
+def test_an_impossible_difference_is_refused_before_the_plan_is_printed(suite, evalmark):
+    ended = evalmark("plan", "s.yaml", "--detect", "5")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--detect is 5; it must be above 0 and below 1." in ended.err
 
 
 @pytest.mark.parametrize(

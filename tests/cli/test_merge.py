@@ -258,7 +258,7 @@ def edited(name):
         pytest.param(lambda: None, (), ("shard-1.db", "gone.db"), "gone.db: this store file does not exist.", id="a file that is not there"),
         pytest.param(lambda: None, (), ("shard-1.db@zz",), "there is no run 'zz'", id="a run that is not there"),
         pytest.param(lambda: None, (), ("suite.json",), "suite.json", id="a file that is no store"),
-        pytest.param(lambda: open_store("empty.db").close(), (), ("shard-1.db", "empty.db"), "empty.db: there are no runs in this store yet.", id="a store without runs"),
+        pytest.param(lambda: open_store("empty.db").close(), (), ("shard-1.db", "empty.db"), "empty.db: there are no runs in this store yet", id="a store without runs"),
     ],
 )  # fmt: skip
 def test_what_makes_no_whole_is_refused_in_a_sentence_and_nothing_is_written(

@@ -102,7 +102,10 @@ def test_the_chart_fits_the_terminal(evalmark, suite, monkeypatch, columns, enco
     ("words", "sentence"),
     [
         (("nothing.yaml",), "No run has this name or suite file either"),
-        (("--metric", "style"), "no run has the metric 'style', or it equals the pass rate; there are 'pass rate'."),
+        (
+            ("--metric", "style"),
+            "no run has the metric 'style', or its verdicts are those of the pass rate in every run, which stands for it; there are 'pass rate'.",
+        ),
         (("--target", "other"), "no run has the target 'other'; there are 'app:answer'."),
         (("--to", "html"), "--to takes json or md, not 'html'."),
         (("-o", "trend.csv"), "a trend is written as .json or .md"),

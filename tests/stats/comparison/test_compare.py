@@ -182,6 +182,28 @@ def test_repeats_of_one_case_count_once():
     assert often.targets[0].overall.difference == once.targets[0].overall.difference
 
 
+@pytest.mark.parametrize(
+    ("styles", "is_share"),
+    [
+        pytest.param([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], True, id="zeros and ones, the means of cases between them"),
+        pytest.param([[1.0, 0.5], [1.0, 1.0], [0.0, 0.0]], False, id="a score between 0 and 1"),
+    ],
+)
+def test_a_metric_of_zeros_and_ones_is_a_share_in_comparisons_with_repeats_as_in_the_run(styles, is_share):
+    def with_style(name):
+        plain = of([[UP, UP]] * 3, name)
+        values = [value for case in styles for value in case]
+        results = [
+            replace(one, scores=(*one.scores, Score(name="style", raw=value, value=value)))
+            for one, value in zip(plain.results, values, strict=True)
+        ]
+        return replace(plain, results=results)
+
+    target = compare(with_style("now"), with_style("then")).targets[0]
+    (style,) = [change for change in target.metrics if change.name == "style"]
+    assert (target.overall.is_share, style.is_share) == (True, is_share)
+
+
 def test_flips_are_listed_with_the_worst_first():
     found = compare(of([[UP, DOWN], [DOWN, DOWN], UP, UP]), of([[UP, UP], [UP, UP], DOWN, UP], "then"))
     assert [(flip.case, flip.before, flip.now) for flip in found.targets[0].flips] == [

@@ -223,8 +223,10 @@ def _print_several(
     for one in comparisons:
         print_text(comparison.comparison_screen(one, terminal_style(), limit=limit))
     width = max(map(len, names), default=0)
+    if names:
+        print_line("\n  against")
     for one, name in zip(comparisons, names, strict=True):
-        print_line(f"  {name:{width}}  {one.outcome}")
+        print_line(f"    {name:{width}}  {comparison_text.outcome_text(one)}")
     print_text(trade_offs_screen.trade_offs_screen(table, terminal_style()))
     for path in files:
         write_atomically(path, trade_offs_files.WRITERS[path.suffix.lower()](table, comparisons), "report")

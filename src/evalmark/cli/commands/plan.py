@@ -75,6 +75,8 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     """
     if power is not None and detect is None:
         raise ConfigError("--power P is the probability of detecting a difference: add --detect D.")
+    if detect is not None:
+        sample_size.check_effect(detect, power)
     settings = flags.settings(**flags.settings_given(context))
     overrides = Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
     conditions = flags.conditions(filter)

@@ -129,7 +129,9 @@ def _chosen(series: "Sequence[MetricSeries]", metric: str | None, target: str | 
     wanted = ("" if "" in names else names[0]) if metric in (None, "pass rate") else metric
     if wanted not in names:
         known = ", ".join(repr(name or "pass rate") for name in names)
-        raise ConfigError(f"no run has the metric {metric!r}, or it equals the pass rate; there are {known}.")
+        raise ConfigError(
+            f"no run has the metric {metric!r}, or its verdicts are those of the pass rate in every run, which stands for it; there are {known}."
+        )
     return [one for one in of_target if one.metric == wanted]
 
 

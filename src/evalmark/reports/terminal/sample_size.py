@@ -71,7 +71,8 @@ def _origin(plan: SampleSizePlan) -> Iterator[str]:
     runs = " and ".join(map(clean, plan.runs))
     target = f", target {clean(plan.target)}" if plan.target else ""
     yield (
-        f"Measured on {runs}{target}. Plan for the first number: the upper end of an {100 * RANGE:g} % range. "
+        f"Measured on {runs}{target}; a real difference between them counts as chance. "
+        f"Plan for the first number: the upper end of an {100 * RANGE:g} % range. "
         f"Further cases are assumed to be like those of these runs{'' if plan.unit else ', and independent'}."
     )
     if not plan.is_repeated:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evalmark.core.errors import ConfigError, StoreError
 from evalmark.core.settings import Settings
+from evalmark.core.suggestions import no_cluster_field
 from evalmark.core.values.case import Case, cluster_value
 from evalmark.core.values.run import DatasetInfo, Run
 from evalmark.core.values.score import Mode, Trial
@@ -138,14 +139,11 @@ def _clustered(run: Run, field: str) -> Run:
     if not field:
         return run
     if all(cluster_value(result.trial.case, field) is None for result in run.results):
-        raise ConfigError(_no_field(f"run {run.id}", "case", field))
+        first = next((result.trial.case for result in run.results), None)
+        raise ConfigError(f"run {run.id}: no case has {no_cluster_field(field, '--cluster', first)}")
     names = {info.name: info for info in run.datasets}
     names |= {name: DatasetInfo(name=name) for result in run.results if (name := result.trial.dataset) not in names}
     return replace(run, datasets=tuple(replace(info, cluster=field) for info in names.values()))
-
-
-def _no_field(where: str, row: str, field: str) -> str:
-    return f"{where}: no {row} has `{field}`, the field that --cluster names, in its metadata or its input."
 
 
 def _clusters(run: Run) -> tuple[Callable[[Trial], str], str]:
@@ -217,7 +215,8 @@ def _of_file(request: CalibrateRequest, path: Path, settings: Settings, load: Lo
     evidence = evidence_from_rows(cases, liked, f"file {path}")
     keys = {one.key for one in evidence.labelled}
     if request.cluster and all(cluster_value(case, request.cluster) is None for case in cases):
-        raise ConfigError(_no_field(str(path), "row", request.cluster))
+        first = next(iter(cases), None)
+        raise ConfigError(f"{path}: no row has {no_cluster_field(request.cluster, '--cluster', first)}")
     plan = _plan(request, settings, load, tuple(case for case in cases if case.id in keys))
     return CalibrationInput(request=request, kind="file", name=str(path), evidence=evidence, plan=plan)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
+from evalmark.core.suggestions import no_cluster_field
 from evalmark.core.text import count
 from evalmark.core.values.case import Case, cluster_value, content_hash
 from evalmark.core.values.session import SESSION_FIELD
@@ -253,6 +254,7 @@ class _Rows:
     """The field by which cases depend on each other; empty: none."""
     clustered: int = 0
     """Cases with that field."""
+    first: Case | None = None
     is_recorded: bool = False
     """Whether the cases are of a recorded project, whose sessions may cluster none of them."""
     equal: EqualRows = field(default_factory=EqualRows)
@@ -263,6 +265,7 @@ class _Rows:
             self.faults.add(row.message, row.place)
             return
         self.cases += 1
+        self.first = self.first or row
         self.equal.add(row.id, row.place, content_hash(row))
         self.clustered += bool(self.cluster) and cluster_value(row, self.cluster) is not None
         self.have_examples = self.have_examples or bool(row.references)
@@ -284,10 +287,8 @@ class _Rows:
     def all_faults(self, plan: Plan, *, final: bool) -> list[str]:
         """Return every fault of the dataset for this plan."""
         messages = self.faults.lines()
-        if self.cluster and self.cases and not self.clustered and not self.is_recorded:
-            messages.append(
-                f"{self.where}: no row has `{self.cluster}`, the field that `cluster` names, in its metadata or its input."
-            )
+        if self.cluster and self.first is not None and not self.clustered and not self.is_recorded:
+            messages.append(f"{self.where}: no row has {no_cluster_field(self.cluster, '`cluster`', self.first)}")
         if plan.is_answered and plan.rescored is None and self.missing:
             if self.missing < self.cases:
                 messages += self.without_output.lines()

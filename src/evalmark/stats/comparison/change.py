@@ -11,8 +11,6 @@ from .scoring_rules import SAME, ScoringRules
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
 """The dataset and the id of a case."""
-_TRUTHS = "paired score"
-"""The prefix of the names of intervals for values that are all 0 or 1."""
 ROUNDING = 0.0005
 """Smaller differences, as a share of 1, are reported as none."""
 DRAWN = 240
@@ -87,6 +85,8 @@ class MetricChange:
     """Which direction of the metric is better."""
     unit: str = ""
     """The unit, if the numbers are not from 0 to 1. If lower is better, `difference` has the opposite sign."""
+    is_share: bool = False
+    """Whether means are shares of trials, to be shown in percent: all values are 0 or 1."""
     unjudged: tuple[Unjudged, Unjudged] = (Unjudged(), Unjudged())
     """What is missing of the common cases, in the baseline and in the run."""
     ordered: tuple[float, ...] = ()
@@ -110,11 +110,6 @@ class MetricChange:
     def outcome(self) -> Outcome:
         """The verdict, which holds whatever the missing values are."""
         return self.difference.outcome
-
-    @property
-    def is_share(self) -> bool:
-        """Whether means are shares of cases, to be shown in percent."""
-        return not self.name or self.difference.interval.method == _TRUTHS
 
     @property
     def stayed(self) -> int:

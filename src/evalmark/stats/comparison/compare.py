@@ -256,6 +256,7 @@ class _TargetPair:
             now=new,
             direction=mine.direction,
             unit=(unit or "in its own unit") if in_units else "",
+            is_share=name == VERDICT or (not in_units and mine.is_two_valued and theirs.is_two_valued),
             unjudged=(lost.before.unjudged, lost.now.unjudged),
             ordered=_ordered(
                 now[key] - before[key] if mine.direction == "higher" else before[key] - now[key] for key in both

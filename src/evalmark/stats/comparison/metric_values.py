@@ -39,6 +39,11 @@ class MetricValues:
     valueless: bool = False
     """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
 
+    @property
+    def is_two_valued(self) -> bool:
+        """Whether every value is 0 or 1."""
+        return all(value in (0, 1) for values in self.values.values() for value in values)
+
     def means(self) -> Mapping[Key, float]:
         """Return the mean of each case over its scored repeats, from 0 to 1."""
         return _means(self.values)

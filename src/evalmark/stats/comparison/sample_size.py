@@ -91,6 +91,18 @@ class SampleSizePlan:
 
 
 @check_arguments
+def check_effect(effect: float, power: float | None) -> None:
+    """Refuse a difference or a power of `sample_size_plan` that is out of range.
+
+    Raises:
+        ConfigError: a number is not above 0 and below 1.
+    """
+    for name, value in (("--detect", effect), ("--power", power)):
+        if value is not None and not 0 < value < 1:
+            raise ConfigError(f"{name} is {value:g}; it must be above 0 and below 1.")
+
+
+@check_arguments
 def sample_size_plan(
     runs: Iterable[Run], effect: float, power: float | None = None, *, repeat: int = 1, level: float = LEVEL
 ) -> SampleSizePlan:
@@ -119,9 +131,7 @@ def sample_size_plan(
     [152, 230, 311]
     """
     power = POWER if power is None else power
-    for name, value in (("--detect", effect), ("--power", power)):
-        if not 0 < value < 1:
-            raise ConfigError(f"{name} is {value:g}; it must be above 0 and below 1.")
+    check_effect(effect, power)
     goal = _Goal(effect, power, level, tuple(sorted({*REPEATS, repeat})))
     newest = list(islice((run for run in runs if is_complete_run(run)), 2))
     finder = ClusterFinder(*reversed(newest))

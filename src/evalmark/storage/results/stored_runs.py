@@ -116,7 +116,7 @@ def _find(db: Connection, path: StoreLocation, reference: str) -> tuple[Any, ...
 def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) -> str:
     ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
     if not ids:
-        return f"{path}: there are no runs in this store yet."
+        return f"{path}: there are no runs in this store yet; evalmark run SUITE stores one, or name another file with --store."
     if found > 1:
         several = [name for name in ids if name.startswith(reference)][:5]
         return f"{path}: {found} runs start with {reference!r}: {', '.join(several)}; type more of the one you mean."
