@@ -214,6 +214,23 @@ def test_a_head_without_end_is_not_read(endless):
     assert sent < 20_000
 
 
+def test_interim_responses_without_end_are_not_read(library):
+    if library == "aiohttp":
+        pytest.skip("aiohttp reads them up to the deadline")
+    sent = 0
+
+    async def send(reader, writer):
+        nonlocal sent
+        await heard(reader)
+        while sent < 20_000:
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 10)
+            await writer.drain()
+            sent += 1
+
+    assert talk(send, 1) == ["the response is not valid HTTP."]
+    assert sent < 20_000
+
+
 def test_a_body_in_more_than_one_gzip_member_is_read():
     assert answer_to(http(gzip.compress(BODY[:9]) + gzip.compress(BODY[9:]), "content-encoding: gzip")).text == "North."
 

@@ -155,6 +155,7 @@ class _Connection(asyncio.BufferedProtocol):
         )
         self._response: asyncio.Future[RawResponse] | None = None
         self._writable: asyncio.Future[None] | None = None
+        self._overhead = 0
         self._begin()
 
     @property
@@ -167,7 +168,7 @@ class _Connection(asyncio.BufferedProtocol):
         if not self.is_open:
             raise NetworkError(NO_RESPONSE)
         response: asyncio.Future[RawResponse] = self._loop.create_future()
-        self._response = response
+        self._response, self._overhead = response, 0
         try:
             if len(body) <= _PIECE:
                 self._transport.write(head + body)
@@ -199,7 +200,7 @@ class _Connection(asyncio.BufferedProtocol):
         """Prepare for the next message."""
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
-        self._size = self._overhead = 0
+        self._size = 0
         self._in_body = False
         self._ends_with_connection = False
 
