@@ -9,7 +9,7 @@ standard deviations of the earlier runs (from five on), and by the mean differen
 
 The second table lowers the pass rate after some runs, and counts how many runs later a run is below its limit.
 
-The third one breaks an assumption: whole runs are luckier or unluckier than others, in no order, as with a provider that
+The third one breaks an assumption: whole runs differ, in no order, as with a provider that
 answers from several versions of a model. It counts the series in which any run is outside.
 
 The exit code is 1 when a row of the first table has more than 5 % of false alarms by evalmark's limits, beyond what so many
@@ -210,7 +210,7 @@ def show_delays(series: int) -> None:
             )
 
 
-def show_shared_luck(series: int, runs: int) -> None:
+def show_run_effects(series: int, runs: int) -> None:
     print(f"| whole runs differ by (sd) | cases | a run outside in {runs} runs | of them within the first 30 |")
     print("|--:|--:|--:|--:|")
     for cases in (20, 100):
@@ -261,7 +261,7 @@ def main() -> None:
     if how.table in (None, 2):
         show_delays(max(2, how.series // 3))
     if how.table in (None, 3):
-        show_shared_luck(how.series, how.runs)
+        show_run_effects(how.series, how.runs)
     sys.exit(missed)
 
 

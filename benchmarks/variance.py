@@ -175,8 +175,8 @@ def split_of(of: Evaluation, source: np.random.Generator) -> VarianceSplit:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the reports of many evaluations said, and the true half-widths."""
+class Measurement:
+    """The estimates in the reports of many evaluations, and the true half-widths."""
 
     shares: Mapping[VarianceSource, list[float]]
     projected: Mapping[SampleChange, list[float]]
@@ -191,7 +191,7 @@ class Found:
         return fmean(self.true[change] / least - 1 for change in self.advised.elements())
 
 
-def measure(of: Evaluation, rounds: int, widths: int) -> Found:
+def measure(of: Evaluation, rounds: int, widths: int) -> Measurement:
     """Draw evaluations, and as many after each change."""
     source = np.random.default_rng([ord(letter) for letter in of.name])
     shares: dict[VarianceSource, list[float]] = defaultdict(list)
@@ -215,10 +215,10 @@ def measure(of: Evaluation, rounds: int, widths: int) -> Found:
     # equal costs: repeats need no new cases
     order = ("better_judge", "verdicts", "judges", "repeats", "cases", "clusters")
     best = min((c for c in true if true[c] <= limit), key=lambda c: (costs[c], order.index(c)))
-    return Found(shares, projected, true, advised, best)
+    return Measurement(shares, projected, true, advised, best)
 
 
-def misses(of: Evaluation, found: Found) -> Iterator[str]:
+def misses(of: Evaluation, found: Measurement) -> Iterator[str]:
     """Yield which bars a row misses."""
     for name, share in of.shares().items():
         drawn = found.shares.get(name, [0.0, 0.0])

@@ -14,7 +14,7 @@ OUTSIDE_LIMITS = {
     "worse": "is outside of its control limits, for the worse",
     "better": "is outside of its control limits, for the better",
 }
-"""In notes of runs with a metric that has changed, for each direction of the change."""
+"""Parts of the notes of runs with a metric outside of its control limits, by the direction of the change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ class Run:
 
     @property
     def change(self) -> str:
-        """Return `worse` or `better` if a metric is outside of its control limits, `worse, better` if some are each; else empty."""
+        """`worse` or `better` if a metric is outside of its control limits, `worse, better` if there are both; else empty."""
         return ", ".join(word for word, text in OUTSIDE_LIMITS.items() if any(text in note for note in self.notes))
 
     def in_order(self, targets: Iterable[str]) -> list[str]:

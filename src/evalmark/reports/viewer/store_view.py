@@ -29,7 +29,7 @@ _LOOKED_AT = 500
 _OPEN = 4
 """Runs whose results stay open."""
 _MOST_CLUSTERED = 20_000
-"""The most results of a run with clusters that are read for its interval in a list."""
+"""The largest number of results that are read for the interval of a run with clusters in a list."""
 _COUNTED = 10_000
 """Finished runs whose counts are cached."""
 
@@ -138,7 +138,10 @@ def _is_clustered(run: Run) -> bool:
 
 
 def _by_cluster(run: Run, counted: VerdictCounts) -> VerdictCounts:
-    """Count verdicts by cluster, as reports do; by none if the run goes on, has too many results to read, or a damaged one."""
+    """Count verdicts by cluster, as reports do.
+
+    There are no counts by cluster for a run that is not complete, has too many results to read, or has a damaged one.
+    """
     unknown = replace(counted, by_case=())
     if run.status != "complete" or counted.counted is None or sum(counted.verdicts.values()) > _MOST_CLUSTERED:
         return unknown

@@ -94,7 +94,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
             notes=notes,
             assignment=shard_assignment(plan, options.shard),
         )
-        trials = source.trials() if options.on_trial is None else _announced(source.trials(), options.on_trial)
+        trials = source.trials() if options.on_trial is None else _with_callback(source.trials(), options.on_trial)
         work = session.work(prepared, trials, options.store.sink(run.id), options.on_verdicts)
         outcome: EngineOutcome | None = None
         stopper: SequentialStop | None = None
@@ -122,8 +122,8 @@ def _with_score_notes(plan: Plan, run: Run, store: RunStore) -> Run:
     return replace(run, notes=run.notes + notes)
 
 
-def _announced(items: Iterable[EngineItem], on_trial: Callable[[Trial], None]) -> Iterator[EngineItem]:
-    """Yield the items, and call a function with each trial first."""
+def _with_callback(items: Iterable[EngineItem], on_trial: Callable[[Trial], None]) -> Iterator[EngineItem]:
+    """Yield the items; the callback is called with each trial before it."""
     for item in items:
         if isinstance(item, (Trial, Result)):
             on_trial(item if isinstance(item, Trial) else item.trial)
