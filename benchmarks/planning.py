@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from rows import AddRow, add_json, row_output
 
-from evalmark.stats.inference.clustered_power import clustered_pairs_needed
+from evalmark.stats.inference.clustered_power import clustered_cases_needed, clustered_pairs_needed
 from evalmark.stats.inference.differences import Clusters, Difference, clustered_difference, difference
 from evalmark.stats.inference.power import cases_needed, pairs_needed
 
@@ -128,7 +128,7 @@ def planned(rounds: int, add_row: AddRow) -> bool:
         )
         missed |= tell_power(add_row, f"{what}: {n} cases", found)
     for effect, spread in ((0.1, 0.3), (0.08, 0.2), (0.15, 0.3)):
-        n = cases_needed(effect, variance=spread**2) or 0
+        n = clustered_cases_needed(effect, spread**2, size=1) or 0
         source = np.random.default_rng([SEED, n])
         found = [graded(source, n, effect, spread).outcome == "better" for _ in range(rounds)]
         missed |= tell_power(add_row, f"graded, {effect:+.2f}, spread {spread:.2f}: {n} cases", found)

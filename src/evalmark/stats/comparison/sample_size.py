@@ -16,7 +16,7 @@ from evalmark.stats.inference.clustered_power import (
     intraclass,
 )
 from evalmark.stats.inference.intervals import LEVEL, wilson
-from evalmark.stats.inference.power import POWER, cases_needed, pairs_needed
+from evalmark.stats.inference.power import POWER, pairs_needed
 from evalmark.stats.summary.clusters import ClusterFinder
 
 from .baseline_choice import is_complete_run
@@ -173,9 +173,7 @@ class _Goal:
 
     def cases_for_means(self, variance: float, size: float = 1.0) -> int | None:
         """Return the cases for a mean, with the variance of a case times its design effect."""
-        if size >= _CLUSTERED:
-            return clustered_cases_needed(self.effect, variance, size, self.level, self.power)
-        return cases_needed(self.effect, variance=variance, level=self.level, power=self.power)
+        return clustered_cases_needed(self.effect, variance, size, self.level, self.power)
 
 
 @dataclass(frozen=True, slots=True)
