@@ -10,7 +10,8 @@ standard deviations of the earlier runs (from five on), and by the mean differen
 The second table lowers the pass rate after some runs, and counts how many runs later a run is below its limit.
 
 The third one breaks an assumption: whole runs differ, in no order, as with a provider that
-answers from several versions of a model. It counts the series in which any run is outside.
+answers from several versions of a model. It counts the series in which any run is outside. Below it are
+series whose failed cases are replaced, and series that would count replies of the call log in each run that replays them.
 
 The exit code is 1 when a row of the first table has more than 5 % of false alarms by evalmark's limits, beyond what so many
 series show by chance.
@@ -228,6 +229,34 @@ def show_run_effects(series: int, runs: int) -> None:
     print()
 
 
+def weeded(source: Source, cases: int, most: int) -> Iterator[Units]:
+    """Yield runs after each of which up to `most` failed cases are replaced by new ones."""
+    own = dict(enumerate(rates(source, cases)))
+    new = iter(range(cases, 10**9))
+    while True:
+        run: Units = {case: (float(source.random() < rate), 1) for case, rate in own.items()}
+        yield run
+        for case in [case for case, (passed, _) in run.items() if not passed][:most]:
+            del own[case]
+            own[next(new)] = float(rates(source, 1)[0])
+
+
+def replayed(source: Source, cases: int, often: int) -> Iterator[Units]:
+    """Yield runs with the same outputs, until a harmless edit of the prompt draws others, which are replayed as often."""
+    own = rates(source, cases)
+    while True:
+        yield from [passes(source, own)] * often
+
+
+def show_chosen_values(series: int) -> None:
+    rows = [(f"{most} of the failed cases replaced after each run", weeded, most, 120) for most in (1, 3)]
+    rows += [(f"{often} runs replay each of two draws", replayed, often, 2 * often) for often in (10, 30)]
+    for name, process, number, runs in rows:
+        found = [first_outside(process(np.random.default_rng([n, number]), 100, number), runs) for n in range(series)]
+        share = statistics.fmean(one is not None for one in found)
+        print(f"100 cases, {name}: {100 * share:.0f} % of {series} series have a run outside in {runs}", flush=True)
+
+
 def first_outside(process: Iterator[Units], runs: int) -> int | None:
     """Return the number of the first run that is outside."""
     chart = ControlChart()
@@ -262,6 +291,7 @@ def main() -> None:
         show_delays(max(2, how.series // 3))
     if how.table in (None, 3):
         show_run_effects(how.series, how.runs)
+        show_chosen_values(how.series)
     sys.exit(missed)
 
 
