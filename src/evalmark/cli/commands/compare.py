@@ -65,7 +65,7 @@ Baselines = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="BASELINE...",
-        help="The earlier run, such as `last~1` or `last-green`. p is adjusted over several; none: the targets of RUN.",
+        help="The earlier run, such as `last~1` or `last-green`; p is adjusted for several. Without one, the targets of RUN are compared.",
     ),
 ]
 Target = Annotated[

@@ -34,9 +34,7 @@ FORMATS = ("json", "md")
 
 Which = Annotated[
     str,
-    typer.Argument(
-        metavar="[SUITE|RUN]", help="A suite file, the name of a suite, or one of its runs, such as `last`."
-    ),
+    typer.Argument(metavar="SUITE|RUN", help="A suite file, the name of a suite, or one of its runs, such as `last`."),
 ]
 Metric = Annotated[
     str | None, typer.Option("--metric", metavar="NAME", help="The metric to show, or `all` [pass rate].")

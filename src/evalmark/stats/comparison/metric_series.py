@@ -124,7 +124,7 @@ def _column(values: TargetValues, metric: str) -> SeriesValues | None:
         replies=replies,
         direction=column.direction,
         bounded=not column.valueless,
-        is_share=not column.valueless and all(score in (0, 1) for scores in numbers.values() for score in scores),
+        is_share=not column.valueless and column.is_two_valued,
     )
 
 
@@ -216,7 +216,7 @@ def _series(
 def _replayed(one: RunValues, column: SeriesValues, known: Collection[int]) -> set[Unit]:
     """Return the units whose outputs are recorded replies that an earlier run of the series has as well.
 
-    They are the same draws once more, which would make one unlucky draw a lasting change.
+    They are not drawn again, so that one unlucky draw would count as a lasting change.
     """
     if not any(spent.replayed for spent in one.run.spending):  # the same calls were sent again
         return set()

@@ -259,7 +259,7 @@ def _plan_metric(name: str, newer: TargetValues, older: TargetValues | None, goa
     if mine.valueless or not mine.values or (theirs is not None and (theirs.valueless or not theirs.values)):
         return None
     within = _repeat_variance([mine, *([theirs] if theirs is not None else [])])
-    is_share = all(value in (0.0, 1.0) for values in mine.values.values() for value in values)
+    is_share = mine.is_two_valued
     now = mine.means()
     if theirs is None or older is None:
         dependence = _dependence(newer.clusters, _first_values(mine), {})
