@@ -95,6 +95,11 @@ def test_labels_on_a_run_count_by_the_clusters_of_the_run_or_of_the_flag(evalmar
         assert evalmark("note", run.id, "--case", result.trial.case.id, "--label", thumb).code == 0
     text = one_line(evalmark("calibrate", "last").out)
     assert "59 documents with a case labelled bad are needed" in text
+    audited = one_line(evalmark("audit", "last", "--threshold", "0.6").out)
+    assert (
+        "clustered by document: intervals and numbers of labelled cases count the outputs of one document as one case"
+        in audited
+    )
     assert evalmark("calibrate", "last", "--cluster", "n").code == 0
     assert "no case has `doc`" in one_line(evalmark("calibrate", "last", "--cluster", "doc").err)
 

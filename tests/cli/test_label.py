@@ -108,6 +108,19 @@ def test_what_evalmark_drew_is_known_and_other_labels_are_set_aside(evalmark, ju
     assert "corrected, PPI++: refused" in every
 
 
+def test_calibrate_asks_for_the_labels_of_a_sample_first_and_for_a_larger_sample_afterwards(evalmark, judged):
+    evalmark("label", "last", "--sample", "100")
+    with open_store(STORE) as store:
+        (sample,) = store.sessions.label_samples(judged.id).values()
+    drawn = [result for result in judged.results if result.trial.id in sample.trials]
+    label(evalmark, judged, drawn[:90])
+    assert f"next evalmark label {judged.id} --sample 100 draws" in words(evalmark("calibrate", "last").out)
+    label(evalmark, judged, drawn)
+    assert f"next evalmark label {judged.id} --sample 180 draws" in words(evalmark("calibrate", "last").out)
+    label(evalmark, judged, judged.results)
+    assert "next evalmark label" not in words(evalmark("calibrate", "last").out)
+
+
 def test_a_sample_by_verdict_is_even_and_gives_no_number_for_all_outputs_drawn_together(evalmark, judged):
     drawn = evalmark("label", "last", "--sample", "40", "--by-verdict", "equals")
     assert "40 of 300 outputs, drawn by verdict of equals." in drawn.out

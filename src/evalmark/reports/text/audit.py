@@ -41,6 +41,12 @@ def audit_lines(audit: JudgeAudit, run: str) -> Iterator[tuple[str, str]]:
         if not (audit.is_told and audit.is_random):
             yield "next", f"{label_command(run, audit.metric.name)} draws outputs to label, and records them"
     yield from _biases(audit)
+    if audit.unit != "case":
+        unit = one_line(audit.unit, 40)
+        yield (
+            "clustered",
+            f"by {unit}: intervals and numbers of labelled cases count the outputs of one {unit} as one case",
+        )
     if left_out := _unused_outputs(audit):
         yield "left out", left_out
 

@@ -105,8 +105,20 @@ def _choice(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[s
             "set aside",
             f"{count(one.set_aside, 'label')} on outputs that evalmark did not draw, and that were not chosen at random",
         )
-    if calibration.kind == "run" and one.learned.threshold is None:
-        yield "next", f"{label_command(calibration.name)} draws outputs to label, and records them"
+    if calibration.kind == "run" and one.learned.threshold is None and (n := _next_sample(calibration.evidence)):
+        yield "next", f"{label_command(calibration.name, n=n)} draws outputs to label, and records them"
+
+
+def _next_sample(evidence: LabelEvidence) -> int:
+    """Return how many outputs to draw next: those of the largest random sample while it lacks labels, more afterwards.
+
+    0 if every output of the run is labelled.
+    """
+    if evidence.labelled and not evidence.unlabelled:
+        return 0
+    labelled = {one.key for one in evidence.labelled}
+    drawn = max((one.trials for one in evidence.samples if not one.by_verdict), key=len, default=())
+    return max(SAMPLE, len(drawn)) if set(drawn) - labelled else len(drawn) + SAMPLE
 
 
 def label_command(run: str, by_verdict: str = "", n: int = SAMPLE) -> str:

@@ -75,13 +75,14 @@ def audit(request: AuditRequest, store: Store, graded: Collection[str] = ()) -> 
     run = request.run
     truths = known_truth(request, store)
     metrics = audited_metrics(request, optional=graded)
-    named = ClusterFinder(run).name
-    found = (
-        audit_judge(run.results, one, truths, threshold=request.threshold, level=request.level, cluster_of=named)
+    finder = ClusterFinder(run)
+    audits = [
+        audit_judge(run.results, one, truths, threshold=request.threshold, level=request.level, cluster_of=finder.name)
         for one in metrics
-    )
+    ]
     models = models_under_test(run)
-    return tuple(replace(one, relatives=relatives(one.metric.judge, models)) for one in found)
+    unit = finder.unit({(result.trial.dataset, result.trial.mode) for result in run.results})
+    return tuple(replace(one, relatives=relatives(one.metric.judge, models), unit=unit) for one in audits)
 
 
 def audit_graded(request: AuditRequest, store: Store) -> tuple[GradedAudit, ...]:

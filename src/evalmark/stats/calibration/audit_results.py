@@ -207,6 +207,8 @@ class JudgeAudit:
     weighted: CorrectedRate | None = None
     """The agreement on all outputs, stratified by verdict; None if labels may have been drawn at random among all outputs."""
 
+    unit: str = "case"
+    """What outputs are clustered by, such as `document`; `case` where cases are independent."""
     relatives: tuple[str, ...] = ()
     """Models under test of the judge's family, whose answers it may prefer."""
 
