@@ -61,7 +61,7 @@ def _chance(metric: MetricSampleSize) -> str:
 
 def _origin(plan: SampleSizePlan) -> Iterator[str]:
     if not plan.runs:
-        yield "No two complete runs of this suite are stored, so the share of cases that change by chance is assumed."
+        yield "The share of cases that change by chance is assumed: it takes two complete runs of this suite, the newest ones, with a target in common."
         yield "Run the suite twice without a change, then plan again."
         yield from _clusters(plan)
         if not plan.unit:
