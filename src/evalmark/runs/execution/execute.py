@@ -51,7 +51,7 @@ GAPS = "--filter excluded some turns of conversations; later turns ran without t
 UNMATCHED = "No case matches the conditions."
 UNCHECKED_LIMITS = "Control limits were not checked: "
 """The beginning of the note on a run that was not compared with the limits of its series."""
-MOST_READ = 50_000
+MOST_READ = 10_000
 """The largest number of results, those of the run and of earlier runs, that are read at its end to check its control limits."""
 FILES_EACH = 2
 """The number of open files assumed for each trial: a connection, and one more."""
