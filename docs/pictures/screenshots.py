@@ -57,7 +57,10 @@ def dated(store: Store, to: Store) -> None:
     """The same runs with fixed ids and dates."""
     for name, run in zip((LIKED, WORSE, RAG), reversed(store.runs()), strict=True):
         day, clock = f"{name[:4]}-{name[4:6]}-{name[6:8]}", f"{name[9:11]}:{name[11:13]}"
-        kept = replace(run, id=name, created=f"{day}T{clock}:00+00:00", finished=None, status="running", results=())
+        notes = tuple(note.replace(run.id, name).replace(run.created[:10], day) for note in run.notes)
+        kept = replace(
+            run, notes=notes, id=name, created=f"{day}T{clock}:00+00:00", finished=None, status="running", results=()
+        )
         to.start(kept)
         asyncio.run(to.sink(name).write([untimed(result) for result in run.results]))
         to.finish(replace(kept, finished=f"{day}T{clock}:06+00:00", status="complete"))
