@@ -3,7 +3,8 @@
 Each figure is from one process, from its start to its exit, with store and call log. The floor is a bare aiohttp loop over
 the same cases. Floor and evalmark run alternately, several rounds; figures are medians of the rounds. Processor time is
 compared with that of the floor of the same round, since absolute times differ between machines and hours. The last rows: a
-replayed run, a run that is killed half-way and resumed, and 512 requests in flight, which need a fast --server.
+replayed run, what a run adds to replies after 250 ms before each place in flight is used again, a run that is killed half-way
+and resumed, and 512 requests in flight, which need a fast --server.
 
 Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--short] [--server http://127.0.0.1:8099]
      python benchmarks/orchestration.py --source before=../older/src   # also an older source, alternately
@@ -20,7 +21,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -39,6 +40,8 @@ REPLAYED, MEMORY = 0.3, 120
 """Processor time of a replayed run over that of the floor, which sends the requests; megabytes."""
 WIDE, WIDE_CASES, WIDE_RATE = 512, 20_000, 0.8
 """Requests in flight, cases, and calls a second at least, over those of the floor."""
+SLOW, WAITING = 0.25, 2
+"""Seconds until the reply where waiting is measured; milliseconds that may be added to the floor's."""
 FILLER = (
     "A customer writes to the shop and wants one thing, which is named at the end of the letter and nowhere else. "
     "The letter also tells of the weather, of the parcel before this one, and of a cousin who recommended the shop; "
@@ -59,11 +62,15 @@ class Taken:
     code: int
     others: float
     """Cores that other processes kept busy meanwhile, without the server."""
+    sending: float
+    """Seconds from the first request to the last reply, as the server saw them."""
 
 
 @dataclass(frozen=True)
 class Server:
     url: str
+    latency: float = LATENCY
+    """Seconds until it replies."""
 
     def request(self, address: str = "stats") -> dict:
         with urllib.request.urlopen(f"{self.url}/{address}") as said:  # noqa: S310  our own, on this machine
@@ -107,17 +114,23 @@ def start(words: list[str], folder: Path, server: Server, more: Mapping[str, str
 
 def measured(words: list[str], folder: Path, server: Server, more: Mapping[str, str] = NOTHING) -> Taken:
     """Run one command to its end, with more variables in its environment."""
-    server.request(f"config?latency_ms={LATENCY * 1_000}")
+    server.request(f"config?latency_ms={server.latency * 1_000}")
     server.request("reset")
     before, served, started = busy(), server.request()["cpu_s"], time.perf_counter()
     process = start(words, folder, server, more)
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     cpu = used.ru_utime + used.ru_stime
-    rest = busy() - before - cpu - (server.request()["cpu_s"] - served)
+    counts = server.request()
+    rest = busy() - before - cpu - (counts["cpu_s"] - served)
     process.returncode = os.waitstatus_to_exitcode(status)
     return Taken(
-        wall=wall, cpu=cpu, memory=used.ru_maxrss / 1_024, code=process.returncode, others=max(0.0, rest / wall)
+        wall=wall,
+        cpu=cpu,
+        memory=used.ru_maxrss / 1_024,
+        code=process.returncode,
+        others=max(0.0, rest / wall),
+        sending=(counts["t_last"] or 0.0) - (counts["t_first"] or 0.0),
     )
 
 
@@ -267,6 +280,20 @@ def against_the_floor(
     return runs
 
 
+def waiting(place: tuple[Path, Server], cases: int, count: int, programs: list[Program], add_row: AddRow) -> None:
+    """Measure how long the place of a request in flight is idle between a reply and the next request."""
+    slow = place[0], replace(place[1], latency=SLOW)
+    runs = rounds(programs, (cases, 1), count, slow)
+    added = {name: [1_000 * (each.sending * JOBS / cases - SLOW) for each in taken] for name, taken in runs.items()}
+    for program in programs:
+        found, least = median(added[program.name]), median(added["floor"])
+        what = f"{cases:,} x 1 call of {SLOW * 1_000:.0f} ms" + ("" if program.source is None else f", {program.name}")
+        each = ", ".join(f"{one:.0f}" for one in added[program.name])
+        note = f"floor {least:.1f}; rounds {each}; {multiple(runs[program.name], runs['floor'], 'cpu'):.2f} x the floor's processor time"
+        print(f"{what}: {found:.1f} ms added to each request; {note}")
+        add_row(what=f"{what}: waiting added to a request", found=found, unit="ms", at_most=least + WAITING, note=note)
+
+
 def replayed_run(place: tuple[Path, Server], cases: int, runs: Runs, programs: list[Program], add_row: AddRow) -> None:
     """Measure replays of runs, which send no request, against the floor, which sent them all.
 
@@ -341,7 +368,9 @@ def parsed() -> argparse.Namespace:
         type=lambda text: Program(*text.split("=", 1)),
         help="also measure the folder `src` of another checkout, alternately; may be repeated",
     )
-    parser.add_argument("--only", help="only the rows that start with this: 2000, 10000, replayed, killed, wide")
+    parser.add_argument(
+        "--only", help="only the rows that start with this: 2000, 10000, replayed, waiting, killed, wide"
+    )
     parser.add_argument("--short", action="store_true", help="200 cases, once")
     add_json(parser)
     return parser.parse_args()
@@ -365,6 +394,8 @@ def main() -> None:
         if wanted("replayed"):
             work = sizes[-2]
             replayed_run(place, work[0], known.get(work) or rounds(programs, work, count, place), programs, add_row)
+        if wanted("waiting"):
+            waiting(place, sizes[0][0], count, programs, add_row)
         if wanted("killed"):
             killed_half_way(*place, sizes[0][0], add_row)
         if wanted("wide"):

@@ -1,7 +1,8 @@
 """Simulates a crash or a full disk at the n-th write of a store.
 
-`FailingDisk` counts every change that SQLite makes to a file (and every file that Python creates, renames or removes in one
-folder) and fails at the chosen one. Use it in a child process: it kills the process with `SIGKILL`.
+`FailingDisk` counts every change that SQLite makes to a file (and, in one folder, every file that Python creates, renames or
+removes, and every `os.write` to one) and fails at the chosen one. Use it in a child process: it kills the process with
+`SIGKILL`.
 """
 
 import ctypes
@@ -9,6 +10,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -35,7 +37,7 @@ class FailingDisk:
     """Intercepts the file changes of this process in a `with` block.
 
     Args:
-        folder: A folder whose changes by Python are counted too; None for SQLite only.
+        folder: A folder whose changes by Python are counted too; None for SQLite only. Writes by Python are counted on Linux.
         at: The number of the change that fails, from 1; None to count only.
         mode: How it fails: `before`, `torn`, `after` or `full`.
 
@@ -55,6 +57,8 @@ class FailingDisk:
         self._originals: dict[str, int] = {}
         self._callbacks: list[Any] = []  # SQLite keeps their addresses, so they must live
         self._watching = False
+        self._lock = threading.Lock()
+        self._write = os.write
 
     def __enter__(self) -> "FailingDisk":
         for name, signature in _CALLS.items():
@@ -64,12 +68,14 @@ class FailingDisk:
         self._watching = True
         if self.folder is not None:
             sys.addaudithook(self._on_audit_event)
+            os.write = self._write_in_python
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._watching = False
+        os.write = self._write
         for name, address in self._originals.items():
             self._layer.xSetSystemCall(name, address)
 
@@ -84,8 +90,8 @@ class FailingDisk:
         self._layer.xSetSystemCall(name, ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
     def _change(self, original: Callable[..., int], arguments: tuple[Any, ...]) -> int:
-        self.changes += 1
-        if self.at is None or self.changes < self.at:
+        change = self._count()
+        if self.at is None or change < self.at:
             return original(*arguments)
         if self.mode == "full":
             return self._refuse(original, arguments)
@@ -105,10 +111,33 @@ class FailingDisk:
     def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self._watching or not arguments or not str(arguments[0]).startswith(str(self.folder)):
             return
-        if event in _EVENTS or (event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT):
+        is_new = event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT
+        if (is_new or event in _EVENTS) and self._count() == self.at and self.mode != "full":
+            self._die()
+
+    def _write_in_python(self, file: int, data: Any, /) -> int:
+        """Write as `os.write` does, unless the disk fails."""
+        if not self._is_in_folder(file) or (change := self._count()) < (self.at or change + 1):
+            return self._write(file, data)
+        if self.mode == "full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if self.mode == "torn":
+            self._write(file, data[: len(data) // 2])
+        elif self.mode == "after":
+            self._write(file, data)
+        return self._die()
+
+    def _is_in_folder(self, file: int) -> bool:
+        try:
+            return os.readlink(f"/proc/self/fd/{file}").startswith(f"{self.folder}{os.sep}")  # noqa: PTH115
+        except OSError:
+            return False
+
+    def _count(self) -> int:
+        """Count a change, in whichever thread it is made, and return its number."""
+        with self._lock:
             self.changes += 1
-            if self.changes == self.at and self.mode != "full":
-                self._die()
+            return self.changes
 
     def _die(self) -> int:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -16,10 +16,11 @@ class TestJournalOfARun(JournalContract):
     def open(self, tmp_path):
         with open_store(tmp_path / "evalmark.db") as store:
             store.start(sample.run())
-            self.path = store.path
+            self.path, self.store = store.path, store
             yield store.call_log(sample.run().id)
 
     def in_flight(self, journal):
+        self.store.runs()  # moves the calls of this process into the store
         with closing(open_read_only(self.path)) as db:
             return interrupted(db, self.path, RunPass(1, 1))
 
@@ -36,5 +37,5 @@ class TestJournalOfARunOnAServer(TestJournalOfARun):
                 store.start(sample.run())
             else:
                 store.resume(sample.run().id)
-            self.path = parse_store_location(self.address)
+            self.path, self.store = parse_store_location(self.address), store
             yield store.call_log(sample.run().id)

@@ -116,16 +116,30 @@ def test_five_kills_in_a_row_lose_no_call_and_count_every_lost_request_once(doom
     assert_whole(tmp_path, repeated)
 
 
-@pytest.mark.parametrize("at", [30, 45, 60])
-def test_a_disk_that_fills_up_keeps_the_calls_that_were_acknowledged(doomed, tmp_path, at):  # noqa: F811
-    told = doomed.do("ask", tmp_path, at, "full")
+def fill_up(doomed, folder: Path, at: int) -> None:  # noqa: F811
+    """Fill the disk at a write, and check that the run says so, keeps what was acknowledged, and can go on."""
+    told = doomed.do("ask", folder, at, "full")
     assert not told["killed"]
-    assert told["error"].startswith("StoreFullError"), told
-    found, lost = recorded(tmp_path)
+    assert told["finished"] or told["error"].startswith("StoreFullError"), told
+    found, lost = recorded(folder)
     assert set(told["acknowledged"]) <= found
     assert len(set(told["sent"]) - found) <= lost
-    assert doomed.do("ask", tmp_path)["finished"]
-    assert recorded(tmp_path)[0] == set(range(COUNT))
+    again = doomed.do("ask", folder)
+    assert again["finished"]
+    assert set(told["acknowledged"]).isdisjoint(again["sent"])
+    assert recorded(folder)[0] == set(range(COUNT))
+
+
+@pytest.mark.parametrize("at", [30, 45, 60])
+def test_a_disk_that_fills_up_keeps_the_calls_that_were_acknowledged(doomed, tmp_path, at):  # noqa: F811
+    fill_up(doomed, tmp_path, at)
+
+
+@pytest.mark.sweep
+def test_a_disk_that_is_full_at_any_write_keeps_the_calls_that_were_acknowledged(doomed, changes, tmp_path):  # noqa: F811
+    for at in range(1, changes + 1):
+        (folder := tmp_path / str(at)).mkdir()
+        fill_up(doomed, folder, at)
 
 
 # What tools gave.

@@ -307,7 +307,10 @@ def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(p
         async def group(these: list[Call]) -> list:
             return await asyncio.gather(*map(one, these), return_exceptions=True)
 
-        said = [fault for at in range(0, 40, 4) for fault in asyncio.run(group(large[at : at + 4])) if fault]
+        said = []
+        for at in range(0, 40, 4):
+            said += filter(None, asyncio.run(group(large[at : at + 4])))
+            store.runs()  # moves what is in the file into the store, as half a second does
         assert said
         assert {type(fault) for fault in said} == {StoreFullError}
         assert "the disk is full: saving" in str(said[0])
@@ -316,7 +319,8 @@ def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(p
         assert store.check().sound
         assert 0 < len(acknowledged) < 40
         assert all(find(store, kept.key) == kept.replayed for kept in acknowledged)
-        assert store.check().calls == len(acknowledged) == sum(spent.calls for spent in store.spending(RUN))
+        # A call that came after the disk was full may have found its way into the file of replies.
+        assert 40 >= store.check().calls == sum(spent.calls for spent in store.spending(RUN)) >= len(acknowledged)
 
 
 @in_a_file

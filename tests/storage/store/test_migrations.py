@@ -194,7 +194,12 @@ VERSION_6 = [
     "create index label_sample_run on label_sample(run, number)",
     "pragma user_version = 6",
 ]
-RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4, 5: VERSION_5, 6: VERSION_6}
+VERSION_7 = [
+    *VERSION_6[:-1],
+    "create table reply_log (id text primary key, processed integer) strict",
+    "pragma user_version = 7",
+]
+RELEASED = dict(enumerate((VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7), start=1))
 
 CASE = Case(
     id="case-01",
@@ -212,7 +217,7 @@ RESULT = Result(
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
 CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
-RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in range(2, 7)}}
+RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in range(2, 8)}}
 KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import print_line, print_text, terminal_style
+from evalmark.cli.terminal.output import print_line, print_store_note, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
 from evalmark.reports.terminal.recordings import recorded_calls_screen, recorded_models_screen
@@ -119,7 +119,7 @@ def import_calls(
 ) -> None:
     """Add the recorded calls of a file, all or none; calls that exist already stay unchanged."""
     addresses = _addresses(address or [])
-    with open_store(flags.settings(store=store).store) as run_store:
+    with open_store(flags.settings(store=store).store, notes=print_store_note) as run_store:
         added, known = run_store.recordings.add(file, addresses)
     print_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
 
@@ -153,7 +153,7 @@ def _existing(store: str | None) -> "Store":
     """Open an existing store for writing; never create one to delete from it."""
     path = flags.settings(store=store).store
     open_store(path, read_only=True).close()
-    return open_store(path)
+    return open_store(path, notes=print_store_note)
 
 
 def _moment(age: str) -> datetime:

@@ -7,7 +7,7 @@ import typer
 
 from evalmark.cli.terminal.command_line import refuse_overwriting
 from evalmark.cli.terminal.exit_codes import INCONCLUSIVE
-from evalmark.cli.terminal.output import print_error, print_line, print_text, terminal_style
+from evalmark.cli.terminal.output import print_error, print_line, print_store_note, print_text, terminal_style
 from evalmark.cli.terminal.progress import Progress
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
@@ -117,7 +117,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     )
     check_lock(output)
     refuse_overwriting([about, suite, output], [html] if html else [])
-    with open_store(settings.store) as run_store:
+    with open_store(settings.store, notes=print_store_note) as run_store:
         with Progress(quiet=quiet) as progress:
             prepared = prepare_calibration(request, settings, run_store, progress.loading)
         run = None

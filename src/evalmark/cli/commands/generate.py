@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalmark.cli.terminal.exit_codes import INCONCLUSIVE, INTERRUPTED
-from evalmark.cli.terminal.output import print_error, print_line, terminal_style
+from evalmark.cli.terminal.output import print_error, print_line, print_store_note, terminal_style
 from evalmark.core.errors import ConfigError, RunStoppedError
 from evalmark.core.lazy import need
 from evalmark.prompts.generation.coverage import read_coverage
@@ -143,7 +143,7 @@ def _report(file: Path, settings: "Settings") -> None:
 
 
 def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
-    with open_store(settings.store) as run_store:
+    with open_store(settings.store, notes=print_store_note) as run_store:
         try:
             account, spent = need("asyncio").run(generate_tests(job, settings, run_store.call_log()))
         except RunStoppedError as stopped:

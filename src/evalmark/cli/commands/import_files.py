@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from evalmark.cli.commands.file_checks import validate
-from evalmark.cli.terminal.output import print_line, print_text, terminal_style
+from evalmark.cli.terminal.output import print_line, print_store_note, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
@@ -96,7 +96,7 @@ def import_files(
         for path, imported in imports:
             _print_account(path, imported)
         return
-    with open_store(settings.store) as run_store:
+    with open_store(settings.store, notes=print_store_note) as run_store:
         runs = iter(save_runs([imported.run for _, imported in imports if imported.run is not None], run_store))
         for path, imported in imports:
             _print_account(path, imported)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evalmark.cli.terminal.command_line import store_flag
-from evalmark.cli.terminal.output import print_line
+from evalmark.cli.terminal.output import print_line, print_store_note
 from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.reports.files.label_sheet import check_label_sheet, label_sheet
@@ -49,7 +49,7 @@ def label(
     if output is not None:
         check_label_sheet(output)
     place = flags.settings(store=store).store
-    with open_store(place) as run_store:
+    with open_store(place, notes=print_store_note) as run_store:
         found = run_store.run(run)
         drawn = draw_sample(found, sample, by_verdict)
         number = run_store.sessions.add_label_sample(drawn)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import print_line
+from evalmark.cli.terminal.output import print_line, print_store_note
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
 from evalmark.core.values.label import parse_thumb
@@ -81,7 +81,7 @@ def note(  # noqa: PLR0913  each is a flag of the command line
     name = by or current_user(os.environ)
     new_label = NewLabel(by=name, liked=_thumb(label), score=score, comment=comment.strip())
     _check_flags(id, file, new_label, which, withdraw=withdraw)
-    with open_store(flags.settings(store=store).store) as run_store:
+    with open_store(flags.settings(store=store).store, notes=print_store_note) as run_store:
         if file is not None:
             file_labels = read_labels(file, run_store, name)
             kept_labels = labels.save_labels(run_store, file_labels)

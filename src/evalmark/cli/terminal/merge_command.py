@@ -16,7 +16,7 @@ from evalmark.storage.store.store import Store, open_store
 
 from .command_line import repeat_command
 from .exit_codes import worst_code
-from .output import print_error, print_text, run_style
+from .output import print_error, print_store_note, print_text, run_style
 from .progress import Progress
 from .run_references import find_stored_runs, is_file
 
@@ -50,7 +50,7 @@ def run_merge(shards: Sequence[str], source: str, target: str, *, worst: int = 5
         for shards_of_suite in suites:  # before the target store is created
             if faults := merging_faults([run for _, run in shards_of_suite]):
                 raise ConfigError.of(faults)
-        run_store = stores.enter_context(open_store(target))
+        run_store = stores.enter_context(open_store(target, notes=print_store_note))
         codes = [_merge(shards_of_suite, run_store, target, worst=worst, quiet=quiet) for shards_of_suite in suites]
     return worst_code(codes)
 

@@ -82,6 +82,11 @@ def print_error(text: str) -> None:
     _write(safe_for_ci(masks.mask_secrets(clean(text))), sys.stderr, sys.__stderr__)
 
 
+def print_store_note(text: str) -> None:
+    """Write what a store reports, for example that it waits for another process, to the error stream."""
+    print_error(f"{text}\n")
+
+
 def _write(text: str, *streams: Any) -> None:
     """Write to the first stream that works."""
     for stream in dict.fromkeys(streams):  # each stream once

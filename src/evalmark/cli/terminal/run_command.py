@@ -33,7 +33,7 @@ from evalmark.storage.store.location import display_location
 from . import supervised
 from .command_line import NEWEST, refuse_overwriting, repeat_command, store_flag
 from .exit_codes import FAILED, INCONCLUSIVE, INTERRUPTED, comparison_code, worst_code
-from .output import print_error, print_line, print_text, terminal_style
+from .output import print_error, print_line, print_store_note, print_text, terminal_style
 from .process_state import ProcessState
 from .progress import Progress
 from .run_references import with_store_flag
@@ -186,7 +186,7 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
 def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state: ProcessState) -> int:
     store_option = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
-    with store.open_store(settings.store) as run_store:
+    with store.open_store(settings.store, notes=print_store_note) as run_store:
         against = _baseline(plan, run_store, show)  # before this run starts and becomes `last`
         live = LiveCollection() if _has_simple_order(plan) and show.resume is None else None
         run: Run = need("asyncio").run(_run(plan, settings, run_store, show, against, live))

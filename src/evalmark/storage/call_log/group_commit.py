@@ -56,10 +56,10 @@ class GroupCommit(Generic[T]):
 
         Raises what `save` raises for the last group.
         """
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
             if not self._going:
                 return
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._followers.append(done)
         await done
 

@@ -53,13 +53,14 @@ class RequestState(NamedTuple):
 class RequestsInFlight:
     """The requests of one pass, from just before they are sent until their calls are stored."""
 
-    def __init__(self, store: StoreLocation, of: RunPass, lost: Mapping[str, list[int]]) -> None:
-        self.of = of
+    def __init__(self, store: StoreLocation, of: RunPass, lost: Mapping[str, list[int]], run_id: str = "") -> None:
+        self.of, self.run_id = of, run_id
         self._store, self._lost = store, dict(lost)
         self._lock = threading.Lock()
         self._file: int | None = None
         self._over = False
         self._size = 0
+        """How many bytes of the file are written."""
         self._under_way: dict[str, int] = {}
         """For each key, the end of its last note in the file."""
         if not isinstance(store, Path):  # a store on a server: the notes are in a local file
@@ -132,6 +133,24 @@ class RequestsInFlight:
         remove_notes(self._store, self.of)
 
 
+def reopen(db: Connection, store: Path, of: RunPass, answered: Mapping[str, int]) -> RequestsInFlight:
+    """Return the requests of a pass whose process has ended, to store replies that came before its end.
+
+    `answered` has the position of the note that each of these replies answers.
+    """
+    state = _state(db, of.run)
+    known = state if state.number == of.number else RequestState()
+    requests = RequestsInFlight(store, of, known.lost)
+    # The store has no positions. A later note of the same key is in the file, behind the known part.
+    requests._under_way = {key: answered.get(key, 0) for key in known.under_way}
+    requests._size = known.known
+    for key, end in _read_notes(notes_path(store, of), known.known):
+        requests._size = end
+        if key is not None:
+            requests._under_way[key] = end
+    return requests
+
+
 def interrupted(db: Connection, store: StoreLocation, of: RunPass) -> int | None:
     """Return how many requests were in flight when a pass was interrupted; None if its notes are on another machine."""
     state = _state(db, of.run)
@@ -173,7 +192,8 @@ def forget(db: Connection, run: int) -> None:
 
 def _under_way(state: RequestState, store: StoreLocation, of: RunPass) -> set[str]:
     known = state if state.number == of.number else RequestState()
-    return {*known.under_way, *_read_notes(notes_path(store, of), known.known)}
+    later = {key for key, _ in _read_notes(notes_path(store, of), known.known) if key is not None}
+    return {*known.under_way, *later}
 
 
 def _save(db: Connection, run: int, state: RequestState) -> None:
@@ -218,17 +238,25 @@ def _create_notes(path: Path) -> int:
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
 
 
-def _read_notes(path: Path, known: int) -> Iterator[str]:
-    """Yield the keys that are noted after `known` bytes. A note that was cut off is skipped: its request was not sent."""
+def _read_notes(path: Path, known: int) -> Iterator[tuple[str | None, int]]:
+    """Yield the keys that are noted after `known` bytes, each with the position where its note ends.
+
+    A note that was cut off has the key None: its request was not sent.
+    """
     try:
         with path.open("rb") as file:
             file.seek(known)
-            lines = file.read().split(b"\n")
+            first, *notes = file.read().split(b"\n")
     except FileNotFoundError:
         return
-    for line in lines:
-        with contextlib.suppress(ValueError):
-            yield read_text(json.loads(line))
+    end = known + len(first)
+    for note in notes:
+        end += 1 + len(note)
+        try:
+            key = read_text(json.loads(note))
+        except ValueError:
+            key = None
+        yield key, end
 
 
 def remove_notes(store: StoreLocation, of: RunPass) -> None:

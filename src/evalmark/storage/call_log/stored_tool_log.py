@@ -8,7 +8,7 @@ from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.connection import Connection, WriteCallback
 from evalmark.storage.database.schema import transaction
 
-from .stored_log import RowLookup
+from .lookups import RowLookup
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool, encode_tool
 
 T = TypeVar("T")

@@ -213,6 +213,16 @@ def s6_label_samples(db: Connection) -> None:
     """)
 
 
+def s7_reply_log(db: Connection) -> None:
+    """Files of replies next to the store."""
+    db.execute("""
+        create table reply_log (                       -- a row for each file, from before its first reply
+            id text primary key,                       -- the last part of the name of the file
+            processed integer                          -- bytes of it that are in this store; null: all, it may be deleted
+        ) strict;
+    """)
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
@@ -220,6 +230,7 @@ STEPS: tuple[Step, ...] = (
     s4_sessions_and_labels,
     s5_sorted_results,
     s6_label_samples,
+    s7_reply_log,
 )
 
 

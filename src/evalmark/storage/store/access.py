@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from evalmark.core.errors import StoreError
-from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.connection import Connection, FileConnection, StoreLocation
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.read_pool import ReadPool
 from evalmark.storage.database.sqlite import Notes
@@ -28,6 +28,8 @@ class StoreAccess:
         self._process = os.getpid()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
         self._closed = False
+        self.move_calls: Callable[[], None] = lambda: None
+        """Moves calls of this process into the store."""
 
     @property
     def is_open(self) -> bool:
@@ -39,6 +41,10 @@ class StoreAccess:
         """Whether the store can be written."""
         return self._db is not None
 
+    def has_write_ahead_log(self) -> bool:
+        """Return whether the store is a file that several processes of this machine may write."""
+        return isinstance(self._db, FileConnection) and self._db.pragma("journal_mode") == "wal"
+
     def connect(self) -> Connection:
         """Open a further connection for reading."""
         return self._readers.connect()
@@ -46,6 +52,7 @@ class StoreAccess:
     def read(self, act: Act[T]) -> T:
         """Run a function with a connection for reading."""
         self.check_usable()
+        self.move_calls()
         with store_errors(self.path), self._readers.borrow() as db:
             return act(db)
 

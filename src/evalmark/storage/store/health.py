@@ -8,6 +8,7 @@ from typing import Any
 import apsw
 
 from evalmark.core.errors import StoreError
+from evalmark.storage.call_log import reply_recovery
 from evalmark.storage.database.connection import Connection, FileConnection, StoreLocation
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.schema import STEPS
@@ -62,7 +63,7 @@ def _examined(path: Path, db: FileConnection, version: str) -> Health:
     return Health(
         path=str(path),
         problems=tuple(text for text in found if text != "ok"),
-        warnings=old_sqlite(version),
+        warnings=(*old_sqlite(version), *reply_recovery.problems(db, path)),
         version=len(STEPS),
         sqlite=version,
         journal_mode=str(db.pragma("journal_mode")),

@@ -34,7 +34,7 @@ class OpenRun:
         self.confirmed: deque[ConfirmedResult] = deque()
         self._path, self._usable, self._connect = path, usable, connect
         self._lookups: Connection | None = None
-        self.sent = RequestsInFlight(path, RunPass(run_lock.number, run_lock.pass_), run_lock.lost)
+        self.sent = RequestsInFlight(path, RunPass(run_lock.number, run_lock.pass_), run_lock.lost, run_lock.run_id)
 
     def save(self, db: Connection, results: Sequence[EncodedResult]) -> None:
         """Save results and confirmed earlier ones, in the writer thread."""

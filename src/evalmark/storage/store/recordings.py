@@ -58,6 +58,7 @@ class Recordings:
         tool: str | None = None,
     ) -> int:
         """Delete the recorded calls that match every condition, by default all; return how many."""
+        self._access.move_calls()
         forget = partial(recordings.clear, model=model, older_than=older_than, failed_only=failed_only, tool=tool)
         return self._access.write(forget, "the change")
 
@@ -94,6 +95,7 @@ class Recordings:
             DataError: a line is invalid or its key does not match its request, or no call in the file has one of the
                 addresses.
         """
+        self._access.move_calls()
         rows = recording_file.read_calls(Path(path), addresses)
         return self._access.write(
             lambda db: recording_file.add_calls(db, rows), "the recordings", sum(row.size for row in rows)

@@ -13,6 +13,7 @@ import apsw
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
+from evalmark.storage.call_log.reply_recovery import left_records
 from evalmark.storage.call_log.rows import COLUMNS, CallRow, decode_call, encode_call
 from evalmark.storage.call_log.stored_tool_log import put
 from evalmark.storage.call_log.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
@@ -45,7 +46,7 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
     """Copy all readable runs, results and calls to a new store; the damaged file stays unchanged.
 
     A result whose run cannot be read gets a placeholder run. Vectors are left out, because they can be computed
-    again. The spending of unfinished runs is lost, because only the header of a finished run holds it.
+    again. Replies in files next to the store that a killed run left are copied, too. The spending of unfinished runs is lost, because only the header of a finished run holds it.
 
     Args:
         path: The damaged file.
@@ -82,6 +83,7 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
             rescue.runs()
             rescue.results()
             rescue.calls()
+            rescue.replies(source)
             rescue.tool_calls()
     return SalvageReport(runs=len(rescue.known), results=rescue.saved, calls=rescue.recorded, lost=rescue.lost)
 
@@ -131,6 +133,18 @@ class _Rescue:
                 self.lost += 1
                 continue
             self.db.execute(_INSERT_CALL, (run if isinstance(run, int) else None, *row))
+            self.recorded += self.db.changes()
+
+    def replies(self, source: Path) -> None:
+        """Copy every reply of the files next to the store that it does not have yet."""
+        for record in left_records(source):
+            try:
+                row = encode_call(decode_call(record.row))
+            except (ValueError, TypeError):
+                self.lost += 1
+                continue
+            number = self.db.execute("select number from run where id = ?", (record.run,)).get
+            self.db.execute(_INSERT_CALL, (number, *row))
             self.recorded += self.db.changes()
 
     def tool_calls(self) -> None:

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
-from evalmark.core.text import count
 from evalmark.core.values.run import Run, Shard
 from evalmark.core.values.score import VerdictListener
 from evalmark.core.values.spending import Spending
-from evalmark.storage.call_log import requests_in_flight, spending
-from evalmark.storage.call_log.group_commit import GroupCommit
+from evalmark.storage.call_log import reply_recovery, requests_in_flight, spending
+from evalmark.storage.call_log.lookups import CallLookup, RowLookup
+from evalmark.storage.call_log.reply_file import CAN_LOCK
+from evalmark.storage.call_log.reply_log import ReplyLog
 from evalmark.storage.call_log.requests_in_flight import RunPass
-from evalmark.storage.call_log.stored_log import LogEntry, RowLookup, StoredCallLog, save_calls
-from evalmark.storage.database.connection import Connection
-from evalmark.storage.database.errors import store_errors
+from evalmark.storage.call_log.stored_log import StoredCallLog
+from evalmark.storage.database.connection import Connection, FileConnection
+from evalmark.storage.database.errors import close_on_error, store_errors
 from evalmark.storage.database.holder import this_process
 from evalmark.storage.database.open import open_read_only, open_writable, parse_store_location
 from evalmark.storage.database.schema import copy
-from evalmark.storage.database.sqlite import Notes
+from evalmark.storage.database.sqlite import Notes, open_writable_file
 from evalmark.storage.results.stored_results import RunSink
 from evalmark.storage.results.stored_runs import current_pass, find_number, find_run, list_runs, unfinished_run
 
@@ -93,9 +94,30 @@ def open_store(
     location = parse_store_location(path)
     tell = notes or (lambda _: None)
     if read_only:
-        open_read_only(location, tell).close()
+        with contextlib.closing(open_read_only(location, tell)) as db:
+            if isinstance(location, Path) and reply_recovery.has_files(db, location):
+                _recover_before_reading(location, notes)
         return Store(StoreAccess(location, None, tell))
-    return Store(StoreAccess(location, open_writable(location, tell, max_pages), tell))
+    db = open_writable(location, tell, max_pages)
+    if isinstance(location, Path):
+        with store_errors(location, what="the replies of a process that was killed"), close_on_error(db):
+            reply_recovery.recover(db, location, tell)
+            for unknown in reply_recovery.unknown_files(db, location):
+                tell(reply_recovery.unknown_file_message(unknown))
+    return Store(StoreAccess(location, db, tell))
+
+
+def _recover_before_reading(path: Path, notes: Notes | None) -> None:
+    """Store the replies that killed processes left, if that is possible without a wait."""
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return
+    with (
+        contextlib.suppress(StoreError),
+        store_errors(path),
+        contextlib.closing(open_writable_file(path, notes or (lambda _: None))) as db,
+    ):
+        db.set_busy_handler(None)
+        reply_recovery.recover(db, path, notes)
 
 
 class Store:
@@ -108,8 +130,12 @@ class Store:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
         self._vectors: Connection | None = None
         self._open_runs: dict[str, OpenRun] = {}
-        self._log = GroupCommit(access.submit, self._save_calls)
+        self._log = ReplyLog(
+            self.path, access.submit, access.write_now, uses_file=CAN_LOCK and access.has_write_ahead_log()
+        )
+        access.move_calls = self._log.drain
         self._lookups = RowLookup(self.path, access.check_usable, access.connect)
+        self._find_call = CallLookup(self._lookups, self._log)
 
     @cached_property
     def recordings(self) -> "Recordings":
@@ -147,6 +173,7 @@ class Store:
             StoreBusyError: another process writes the run.
             StoreError: there is no such run, or the store cannot be written.
         """
+        self._recover()
         run_lock = self._access.write(
             lambda db: run_transactions.resume(db, self.path, run_id, this_process(), force=force), "the run"
         )
@@ -188,7 +215,10 @@ class Store:
             StoreError: the store cannot be written.
         """
         open_run = self._open_run(run.id)
-        self._log.drain()
+        if self._open_runs.keys() == {run.id}:
+            self._log.release()
+        else:
+            self._log.drain()
         with open_run.take_confirmed() as confirmed:
             self._access.write(
                 lambda db: run_transactions.finish(db, self.path, open_run.run_lock, run, confirmed, open_run.sent),
@@ -212,6 +242,7 @@ class Store:
         Raises:
             StoreError: there is no such run, or a living process writes it.
         """
+        self._recover()
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
     def merge(
@@ -227,6 +258,7 @@ class Store:
             StoreError: a shard is damaged, or there is another run with this id, or the store cannot be written.
         """
         sources = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
+        self._log.drain()
         return self._access.write(
             lambda db: merge.merge_shards(db, self.path, whole, sources, on_verdicts), "the merged run"
         )
@@ -311,6 +343,7 @@ class Store:
     def check(self) -> "Health":
         """Check the store, and count what it holds."""
         self._access.check_usable()
+        self._log.drain()
         if isinstance(self.path, Path):
             return health.examine(self.path, self._access.notes)
         return self._access.read(lambda db: health.examine_server(db, self.path))
@@ -330,8 +363,18 @@ class Store:
         if target.exists():
             raise StoreError(f"{target}: there is a file with this name already; name another one.")
         with store_errors(target, needed=self.path.stat().st_size, what="the copy"):
-            copy(self.path, target)
-            requests_in_flight.copy_notes(self.path, target)
+            self._copy(self.path, target)
+
+    def _copy(self, path: Path, target: Path) -> None:
+        self._log.drain()
+        with contextlib.ExitStack() as stack:
+            opened = self._access.read(lambda db: reply_recovery.open_files(db, path))
+            for file in opened.values():
+                stack.enter_context(file)
+            copy(path, target)
+            requests_in_flight.copy_notes(path, target)
+            with contextlib.closing(FileConnection(str(target))) as db:
+                reply_recovery.copy_files(opened, path, db, target)
 
     # The calls of a run.
 
@@ -342,7 +385,7 @@ class Store:
         stores none.
         """
         of = None if run_id is None else self._open_run(run_id).sent
-        return StoredCallLog(self._lookups, self._access.notes, self._access.check_writable, self._log, of)
+        return StoredCallLog(self._find_call, self._access.notes, self._access.check_writable, self._log, of)
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
@@ -366,7 +409,6 @@ class Store:
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:
         """Return what a run has spent in all its passes, one entry for each model, without replayed calls."""
-        self._log.drain()
         return self._access.read(lambda db: spending.spending(db, current_pass(db, self.path, self._here, run_id)[0]))
 
     # Vectors.
@@ -397,15 +439,16 @@ class Store:
         """Close the store; unfinished runs can be resumed."""
         if not self._access.is_open:
             return
+        self._log.drain()  # before another process can resume a run
         for open_run in self._open_runs.values():
             with contextlib.suppress(StoreError):  # the process ends anyway, which releases the run
                 self._access.write(partial(run_transactions.release, run_lock=open_run.run_lock), "the change")
         self._access.stop_accepting()
-        self._log.drain()
+        self._log.close()
         for open_run in self._open_runs.values():
             open_run.close()
         self._reader.shutdown()
-        self._lookups.close()
+        self._find_call.close()
         if self._vectors is not None:
             self._vectors.close()
         self._access.close()
@@ -418,10 +461,14 @@ class Store:
     ) -> None:
         self.close()
 
-    def _save_calls(self, entries: Sequence[LogEntry]) -> None:
-        """Save the calls of a group, in the writer thread."""
-        needed = sum(300 + entry.row.size for entry in entries)
-        self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
+    def _recover(self) -> None:
+        """Store all calls of this process, and those of processes that were killed since the store was opened."""
+        self._log.drain()
+        if isinstance(path := self.path, Path):
+            notes = self._access.notes
+            self._access.write(
+                lambda db: reply_recovery.recover(db, path, notes), "the replies of a process that was killed"
+            )
 
     def _opened(self, run_lock: RunLock) -> OpenRun:
         return OpenRun(run_lock, self.path, self._access.check_usable, self._access.connect)
