@@ -300,7 +300,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._complete()
 
     def _complete(self) -> None:
-        coding = next((value.lower() for name, value in self._headers if name == b"content-encoding"), b"")
+        coding = dict(self._headers).get(b"content-encoding", b"").lower()
         try:
             body = _decoded(b"".join(self._pieces), coding)
         except (zlib.error, NetworkError) as error:
