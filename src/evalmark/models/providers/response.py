@@ -50,14 +50,12 @@ def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], se
     for name in _SECRET_HEADERS:
         if not (key := sent.get(name, "").rpartition(" ")[2]):
             continue
-        body = response.body.decode(errors="surrogateescape")
-        if (left := mask_key(body, key)) != body:
-            response = response._replace(body=left.encode(errors="surrogateescape"))
-        heads = [value.decode(errors="surrogateescape") for _, value in raw]
-        if any(mask_key(head, key) != head for head in heads):
-            response = response._replace(
-                headers={name.lower(): mask_key(value, key) for name, value in response.headers.items()}
-            )
+        together = b"\n".join((response.body, *(value for _, value in raw))).decode(errors="surrogateescape")
+        if mask_key(together, key) == together:
+            continue
+        body = mask_key(response.body.decode(errors="surrogateescape"), key)
+        headers = {name.lower(): mask_key(value, key) for name, value in response.headers.items()}
+        response = response._replace(body=body.encode(errors="surrogateescape"), headers=headers)
     return response
 
 
