@@ -241,9 +241,10 @@ def rows(text: str) -> list[str]:
 def test_the_course_of_a_suite_shows_each_run_with_its_interval_and_its_gate(store):
     runs(store, [7, 8, 9])
     text = page(shown(store), "/trends")
-    assert pictures(text) == ["Pass rate over runs"]
-    assert [text.count(f'class="{kind} line-0"') for kind in ("stop", "open")] == [2, 0]
-    assert text.count('class="cross"') == 1
+    assert pictures(text) == ["Pass rate over runs", "Pass rate over 3 runs with control limits"]
+    chart = text[text.index("Pass rate over runs") : text.index("Pass rate over 3 runs")]
+    assert [chart.count(f'class="{kind} line-0"') for kind in ("stop", "open")] == [2, 0]
+    assert chart.count('class="cross"') == 1
     assert [row.split(" UTC ")[1] for row in rows(text)] == [
         f"· 10 trials 0000000002 ✓ passed 90 % 59.6 {DASH} 98.2 %",
         f"· 10 trials 0000000001 ✓ passed 80 % 49.0 {DASH} 94.3 %",
@@ -257,8 +258,8 @@ def test_a_metric_has_a_course_of_its_own(store):
     runs(store, [7, 8, 9])
     text = page(shown(store), "/trends?of=edits")
     assert [re.search(r"(?:passed|failed) (\d+)", row)[1] for row in rows(text)] == ["90", "80", "70"]
-    assert pictures(text) == ["Edits over runs"]
-    assert pictures(page(shown(store), "/trends?of=nothing")) == ["Pass rate over runs"]
+    assert pictures(text) == ["Edits over runs", "Edits over 3 runs with control limits"]
+    assert pictures(page(shown(store), "/trends?of=nothing"))[0] == "Pass rate over runs"
 
 
 def test_one_suite_is_chosen_and_all_of_them_have_a_line_each(store):
