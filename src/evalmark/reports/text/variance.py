@@ -136,7 +136,7 @@ def _whole_percent(share: float) -> str:
 
 
 def _metric(split: VarianceSplit, part: SummaryGroup) -> MetricSummary | None:
-    """Return the metric of a split; None if it stands for several judges."""
+    """Return the metric of a split; None if it is of several judges."""
     return next((metric for metric in part.metrics if metric.name == split.metric), None)
 
 

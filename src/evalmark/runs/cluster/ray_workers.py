@@ -74,7 +74,7 @@ class RayWorkerPool:
 
 
 class RelayActor(Relay):
-    """A relay in a Ray actor. It owns its workers: where it ends, Ray ends them."""
+    """A relay in a Ray actor. It owns its workers, so Ray ends them with it."""
 
     def __init__(self, job: Sequence[Any], embedders: Sequence[Any], size: int, interval: float) -> None:
         super().__init__(RayWorkerPool(job, embedders, size), interval)

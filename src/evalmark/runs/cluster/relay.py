@@ -15,7 +15,7 @@ from .worker_pool import NoWorkersError, WorkerHandle, WorkerLostError, WorkerPo
 
 T = TypeVar("T")
 MAX_DIRECT_WORKERS = 16
-"""A pool of up to so many workers needs no relays."""
+"""The largest number of workers that are reached without relays."""
 GROUP_SIZE = 50
 """The largest number of workers behind one relay."""
 BATCH_SECONDS = 0.01

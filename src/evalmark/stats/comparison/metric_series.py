@@ -250,7 +250,7 @@ def _rule_changes(now: Run, before: Run, name: str) -> Iterator[str]:
 
 
 def newest_runs(series: MetricSeries, most: int) -> MetricSeries:
-    """Return a series with at most so many of its newest runs; their limits stay those of the whole series."""
+    """Return a series with at most `most` of its newest runs; their limits stay those of the whole series."""
     return replace(series, runs=series.runs[-most:])
 
 

@@ -89,7 +89,7 @@ class OtherReplies:
         self._tails: dict[str, _Tail] = {}
 
     def find(self, key: str, logs: Mapping[str, int]) -> CallRow | None:
-        """Return the replayable call with a key from the files with these ids, of which the store has so many bytes.
+        """Return the replayable call with a key from the files with these ids, of which the store has processed these numbers of bytes.
 
         Raises:
             RepliesMovedError: a file is gone; look the key up in the store again.
