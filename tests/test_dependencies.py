@@ -22,7 +22,7 @@ from .conftest import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-PAGE = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
 IMPORTED_AS = {"genai-prices": "genai_prices", "pyyaml": "yaml"}
 BUILT_BY = "hatchling"

@@ -9,12 +9,17 @@ import pytest
 
 from .conftest import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 @pytest.mark.parametrize(
-    "page", [pytest.param(p, id=p.name) for p in PAGES if BLOCK.search(p.read_text(encoding="utf-8"))]
+    "page", [pytest.param(p, id=name(p)) for p in PAGES if BLOCK.search(p.read_text(encoding="utf-8"))]
 )
 def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, world: Path):
     namespace = {"__name__": "__main__"}
@@ -34,7 +39,7 @@ def test_the_quick_start_is_two_commands():
     assert blocks[1].strip() in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [pytest.param(p, id=p.name) for p in PAGES])
+@pytest.mark.parametrize("page", [pytest.param(p, id=name(p)) for p in PAGES])
 def test_links_between_pages_lead_somewhere(page: Path):
     links = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if not (page.parent / link).exists()]
@@ -47,7 +52,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [pytest.param(p, id=p.name) for p in PAGES])
+@pytest.mark.parametrize("page", [pytest.param(p, id=name(p)) for p in PAGES])
 def test_links_to_a_heading_find_it(page: Path):
     links = re.findall(r"\]\((?!https?://|mailto:)([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
     missing = [(to, anchor) for to, anchor in links if anchor not in _anchors(page.parent / to if to else page)]
@@ -58,25 +63,29 @@ def test_the_map_shows_the_layers_that_the_contract_holds():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = next(one for one in project["tool"]["importlinter"]["contracts"] if one["containers"] == ["evalmark"])
     layers = [sorted(re.findall(r"\w+", line)) for line in contract["layers"] if line != "__main__"]
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     block = re.search(r"^## The packages$.*?^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert [sorted(re.match(r"\w+(?: {3}\w+)*", line)[0].split()) for line in block[1].splitlines()] == layers
 
 
 def test_the_map_is_two_pages():
-    assert len((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split()) <= 1_500
+    assert len((DOCS / "architecture.md").read_text(encoding="utf-8").split()) <= 1_500
 
 
-def test_every_page_is_linked_from_the_readme_and_from_the_map():
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
-    in_readme = set(re.findall(r"\]\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
-    in_map = set(re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
-    assert pages - in_readme == set()
-    assert pages - in_map - {"architecture.md"} == set()
+def test_every_page_is_linked_from_the_first_page():
+    first = DOCS / "README.md"
+    links = re.findall(r"\]\(([\w/-]+\.md)", first.read_text(encoding="utf-8"))
+    assert {name(page) for page in DOCS.rglob("*.md")} == {name(DOCS / link) for link in links} | {name(first)}
+
+
+def test_a_page_has_a_kind():
+    kinds = {page.parent.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert kinds <= {".", "start", "how-to", "reference", "explanation"}
+    assert {page.name for page in DOCS.glob("*.md")} == {"README.md", "architecture.md"}
 
 
 def test_every_picture_is_shown_somewhere_and_small():
-    folder = ROOT / "docs" / "pictures"
+    folder = DOCS / "pictures"
     shown = {
         (page.parent / place).resolve()
         for page in PAGES

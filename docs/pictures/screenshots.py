@@ -1,4 +1,4 @@
-"""Takes the pictures of the viewer in README.md and docs/viewer.md, of runs that are really made from the examples.
+"""Takes the pictures of the viewer in README.md and docs/reference/viewer.md, of runs that are really made from the examples.
 
 Run: python docs/pictures/screenshots.py; it needs what `.[dev]` installs, Debian's chromium and the local embedding model.
 Dates are fixed and how long an answer took is left out, so that a picture changes only where the pages do.

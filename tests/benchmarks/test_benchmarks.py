@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 FOLDER = ROOT / "benchmarks"
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 RUNNERS = sorted((FOLDER / "peers").glob("*.py"))
 HEAD = "| what | measured | goal | | notes |"

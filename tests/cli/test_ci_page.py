@@ -10,7 +10,7 @@ from evalmark.harness.pytest_plugin import pytest_addoption
 from tests.cli.test_commands_page import FLAG, VERBS
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
 WORKFLOWS = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
 STEPS = [step for workflow in WORKFLOWS for job in workflow["jobs"].values() for step in job["steps"]]
 COMMANDS = [step["run"] for step in STEPS if "run" in step]

@@ -24,7 +24,7 @@ from evalmark.testing.scripted import ScriptedReply, ScriptedServer
 from tests.conftest import ROOT
 from tests.prompts.generation import script
 
-PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
 FLAG = re.compile(r"(?<![\w-])-{1,2}[a-z][a-z-]*")
 HELP = {"-h", "--help"}
 

@@ -1,4 +1,4 @@
-"""docs/regressions.md is followed to the letter: record, label, calibrate, change the prompt, and it is worse."""
+"""docs/how-to/regressions.md is followed to the letter: record, label, calibrate, change the prompt, and it is worse."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.slow
 
 FOLDER = ROOT / "examples" / "regression"
-PAGE = (ROOT / "docs" / "regressions.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "regressions.md").read_text(encoding="utf-8")
 CHANGING = ((re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "WHEN"), (re.compile(r"\d{8}-\d{6}-\w{4}"), "RUN"))
 EXPECTED = {
     "python record.py": 0,

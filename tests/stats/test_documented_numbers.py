@@ -1,4 +1,4 @@
-"""The table of assumptions in docs/statistics.md names every method and every number that a report prints."""
+"""The table of assumptions in docs/explanation/statistics.md names every method and every number that a report prints."""
 
 import ast
 import json
@@ -25,7 +25,7 @@ TEXTS = [SOURCE / "reports" / "text" / name for name in ("audit.py", "graded_aud
 @pytest.fixture(scope="module")
 def rows() -> list[list[str]]:
     """The cells of the table, without its headings."""
-    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "statistics.md").read_text(encoding="utf-8")
     section = re.search(r"^## What each number assumes$(.*?)^## ", page, re.MULTILINE | re.DOTALL)
     table = [line for line in section[1].splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]

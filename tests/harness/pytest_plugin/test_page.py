@@ -1,4 +1,4 @@
-"""What docs/pytest.md and the README say of evals as tests is so: the files they show run, the options are those there are."""
+"""What docs/how-to/pytest.md and the README say of evals as tests is so: the files they show run, the options are those there are."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGE = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "pytest.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILES = dict(FILE.findall(PAGE))

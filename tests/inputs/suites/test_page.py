@@ -1,4 +1,4 @@
-"""docs/suites.md says all there is to say, and its examples are suites."""
+"""docs/reference/suites.md says all there is to say, and its examples are suites."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from evalmark.inputs.suites.reader import read_suite
 from evalmark.inputs.suites.schema import suite_schema
 
-PAGE = Path(__file__).parents[3] / "docs/suites.md"
+PAGE = Path(__file__).parents[3] / "docs/reference/suites.md"
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 

@@ -212,7 +212,7 @@ def test_all_faults_of_the_table_are_named_at_once():
 
 
 def test_every_provider_stands_on_the_page_with_its_variables():
-    page = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "providers.md").read_text(encoding="utf-8")
     rows = {row.split("`")[1].partition("/")[0]: row for row in page.splitlines() if row.startswith("| `")}
     for name, provider in PROVIDERS.items():
         variables = {*provider.key_variables, provider.url_variable} - {""}

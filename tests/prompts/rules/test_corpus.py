@@ -11,7 +11,7 @@ from evalmark.prompts.rules.rule_parser import check_of
 from .corpus import alone, corpus, line
 
 ROWS = corpus()
-PAGE = Path(__file__).parents[3] / "docs" / "prompt_metrics.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "prompt_metrics.md"
 CHECKED = [row.rule for row in ROWS if row.half == "development" and row.fate == "right" and row.is_whole]
 
 

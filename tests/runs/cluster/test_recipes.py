@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
 
 
 def test_the_job_for_kubernetes_runs_the_command_line_on_a_cluster_that_asks_for_a_token():

@@ -195,7 +195,7 @@ def test_the_fingerprint_changes_with_what_an_optimizer_changes():
 
 
 def test_the_examples_of_the_page_run():
-    page = (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python dspy\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 2
     namespace = {"__name__": "__main__"}

@@ -209,6 +209,6 @@ def test_calls_of_a_run_that_failed_are_not_lost_where_they_are_captured():
 
 
 def test_the_example_of_the_page_on_targets_runs():
-    page = (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python pydantic-ai\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    exec(compile(block, "docs/targets.md", "exec"), {"__name__": "__main__"})  # noqa: S102  the page is ours
+    exec(compile(block, "docs/reference/targets.md", "exec"), {"__name__": "__main__"})  # noqa: S102  the page is ours

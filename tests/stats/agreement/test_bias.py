@@ -114,5 +114,5 @@ def test_the_interval_holds_the_true_slope(n, least):
 def test_how_often_the_interval_holds_the_true_slope(n, capsys):
     held = slope_coverage(n, 2_000)
     with capsys.disabled():
-        print(f"\nslope  n={n:<4} {held:.3f}")  # noqa: T201  for docs/statistics.md
+        print(f"\nslope  n={n:<4} {held:.3f}")  # noqa: T201  for docs/explanation/statistics.md
     assert held > 0.91

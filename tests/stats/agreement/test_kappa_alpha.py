@@ -233,5 +233,5 @@ def test_how_often_the_interval_holds_the_agreement_of_many(judges, level, n, le
     known = [interval for interval in found if interval.low is not None]
     held = sum(interval.low <= truth <= interval.high for interval in known) / len(known)
     with capsys.disabled():
-        print(f"\nagreement  {level:10} {judges} judges n={n:<4} {held:.3f}")  # noqa: T201  the table of docs/statistics.md
+        print(f"\nagreement  {level:10} {judges} judges n={n:<4} {held:.3f}")  # noqa: T201  the table of docs/explanation/statistics.md
     assert held >= least

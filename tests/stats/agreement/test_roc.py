@@ -174,5 +174,5 @@ def test_the_interval_holds_the_true_area(apart, good, bad):
 def test_how_often_the_interval_holds_the_true_area(apart, good, bad, capsys):
     held = area_coverage(apart, good, bad, 4_000)
     with capsys.disabled():
-        print(f"\narea  apart={apart} good={good:<4} bad={bad:<4} {held:.3f}")  # noqa: T201  for docs/statistics.md
+        print(f"\narea  apart={apart} good={good:<4} bad={bad:<4} {held:.3f}")  # noqa: T201  for docs/explanation/statistics.md
     assert held > 0.93

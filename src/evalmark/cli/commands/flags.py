@@ -274,5 +274,5 @@ def with_variables(command: Any) -> Any:
     for parameter in command.params if command.name not in DESTRUCTIVE else ():
         if parameter.param_type_name == "option" and not parameter.is_eager and parameter.name not in SETTINGS:
             parameter.envvar = f"EVALMARK_{parameter.name.upper()}"
-            parameter.show_envvar = False  # docs/commands.md documents it once
+            parameter.show_envvar = False  # docs/reference/commands.md documents it once
     return command
