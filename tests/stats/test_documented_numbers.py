@@ -1,4 +1,4 @@
-"""The table of assumptions in docs/explanation/statistics.md names every method and every number that a report prints."""
+"""The table of assumptions in docs/reference/numbers.md names every method and every number that a report prints."""
 
 import ast
 import json
@@ -25,9 +25,8 @@ TEXTS = [SOURCE / "reports" / "text" / name for name in ("audit.py", "graded_aud
 @pytest.fixture(scope="module")
 def rows() -> list[list[str]]:
     """The cells of the table, without its headings."""
-    page = (ROOT / "docs" / "explanation" / "statistics.md").read_text(encoding="utf-8")
-    section = re.search(r"^## What each number assumes$(.*?)^## ", page, re.MULTILINE | re.DOTALL)
-    table = [line for line in section[1].splitlines() if line.startswith("|")]
+    page = (ROOT / "docs" / "reference" / "numbers.md").read_text(encoding="utf-8")
+    table = [line for line in page.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
 
