@@ -65,7 +65,18 @@ def test_no_module_or_class_is_named_by_a_metaphor():
 
 def test_the_package_shows_fourteen_packages_and_the_public_modules():
     assert len(PACKAGES) == 14
-    assert PUBLIC == ["errors", "judges", "quality", "rag", "recording", "scorers", "store", "tools", "unit_tests"]
+    assert PUBLIC == [
+        "errors",
+        "judges",
+        "quality",
+        "rag",
+        "recording",
+        "scorers",
+        "store",
+        "tools",
+        "unit_tests",
+        "values",
+    ]
 
 
 def test_the_top_offers_few_names_and_none_of_a_module():
@@ -73,7 +84,7 @@ def test_the_top_offers_few_names_and_none_of_a_module():
     assert not set(evalmark.__all__) & {*PACKAGES, *PUBLIC}
 
 
-@pytest.mark.parametrize("module", ["", *PUBLIC, "stats", "testing", "testing.scripted"])
+@pytest.mark.parametrize("module", ["", *PUBLIC, "reports", "stats", "testing", "testing.scripted"])
 def test_every_public_name_can_be_imported(module):
     found = importlib.import_module(f"evalmark.{module}".rstrip("."))
     for name in getattr(found, "__all__", ()):

@@ -70,7 +70,7 @@ def printed(command: str, store: Path, folder: Path = ROOT, more: Mapping[str, s
     reading, writing = pty.openpty()
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,  # noqa: S603
+        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,
     ):
         os.close(writing)
         chunks = []
@@ -133,7 +133,7 @@ def worse(folder: Path) -> Path:
 
     def go(words: str, ends: int = 0) -> None:
         command = [sys.executable, *words.split()]
-        done = subprocess.run(command, cwd=shop, env=known, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, cwd=shop, env=known, capture_output=True, text=True, check=False)
         if done.returncode != ends:
             raise SystemExit(f"{words}: exit code {done.returncode} instead of {ends}: {done.stderr}")
 

@@ -49,7 +49,7 @@ def made(folder: Path) -> Path:
     shutil.copytree(ROOT / "examples" / "rag", folder / "examples" / "rag")
     command = "-m evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 -q"
     known = os.environ | {"EVALMARK_STORE": str(folder / "shop.db")}
-    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=True)  # noqa: S603
+    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=True)
     return folder / "shop.db"
 
 
@@ -113,7 +113,7 @@ def take(held: Listener, to: Path) -> None:
                     raise SystemExit(f"{file.name}: the page does not show {missing}")
                 file.write_bytes(with_words(page.screenshot(), text))
                 page.context.close()
-                print(f"{file.name}: {file.stat().st_size:,} bytes")  # noqa: T201
+                print(f"{file.name}: {file.stat().st_size:,} bytes")
                 if file.stat().st_size > LIMIT:
                     raise SystemExit(f"{file.name} is larger than {LIMIT:,} bytes")
         browser.close()
