@@ -30,9 +30,9 @@ PAGES = [
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(
     r"^(?:\w+=\S+ )*(?:(?:python -m )?pip|uvx|pipx|git|docker|kubectl|createdb|psql|ray|export|cd)\b"
-    r"|^evalmark (?:view|models|doctor)\b|--(?:on|watch)\b|postgresql://|^(?:\w+=\S+ )+evalmark"
+    r"|^evalmark (?:view|models|doctor|rag)\b|--(?:on|watch)\b|postgresql://|^(?:\w+=\S+ )+evalmark"
 )
-"""What a test cannot do: install, reach other machines, wait for a person, or change how the test itself runs."""
+"""What a test cannot do: install, fetch weights, reach other machines, wait for a person, or change how the test itself runs."""
 FILES = {
     "bad.yaml": "name: sums\ndatasets: [rows.csv]\nmetrics: [equal]\nrepeats: 2\n",
     "rows.jsonl": '{"id": "a", "input": "1 + 1?", "answer": "2"}\n{"id": "b", "input": "2 + 2?"\n'
@@ -56,7 +56,7 @@ USAGE = {"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540}
 
 def reply(request) -> ScriptedReply:
     """Answer as the models of the pages: a judge by its schema, any other model with the last word of the message."""
-    if request.schema is None:
+    if not request.schema:
         return ScriptedReply(text=request.text.rstrip(" .?!\n").split()[-1], usage=USAGE)
     if request.schema["properties"].keys() & script.ANSWERED:
         return ScriptedReply(text=script.Script()(request), usage=USAGE)
