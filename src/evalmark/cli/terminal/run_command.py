@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core import text as core_text
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
-from evalmark.core.values.run import Run, Shard
+from evalmark.core.values.run import Run, Sample, Shard
 from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
@@ -80,6 +80,8 @@ class RunDisplay:
     again: str = ""
     """The command that resumes the run."""
     limit: int | None = None
+    sample: "Sample | None" = None
+    """The random sample of these cases to run, or None for all."""
     only: Sequence[str] = ()
     """Conditions that every case has to match."""
     shard: "Shard | None" = None
@@ -300,6 +302,7 @@ async def _run(
             resume=resume,
             retry_errors=show.retry_errors,
             limit=show.limit,
+            sample=show.sample,
             only=case_filter.parse_filter(show.only) if show.only else None,
             shard=show.shard and replace(show.shard, limit=show.limit, only=tuple(show.only)),
             stop=stop,
