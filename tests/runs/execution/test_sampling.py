@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark import Case
+from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Sample
 from evalmark.errors import ConfigError
 from evalmark.inputs.datasets.options import BadRow
@@ -93,8 +94,9 @@ def test_every_dataset_has_its_sample_and_small_ones_are_whole(store):
 
 
 def test_a_filter_comes_first_and_rows_that_cannot_be_read_are_named(store):
-    bad = BadRow(place="numbers:7", message="no input")
-    run = ran(store, wanted=plan(source((*ROWS, bad))), only=lambda case, dataset: len(case.id) == 2)
+    more = [Case(id=f"more{number}", input=number) for number in range(1_000)]  # the check before a run reads fewer
+    bad = BadRow(place="numbers:1201", message="no input")
+    run = ran(store, wanted=plan(source((*ROWS, *more, bad))), only=lambda case, dataset: len(case.id) == 2)
     assert run.sample == Sample(size=20, seed=7, taken=10, of=10)
     assert run.notes == (
         "Only a random sample of the cases: 10 of 10 cases (seed 7); 1 row that cannot be read left out.",
@@ -110,7 +112,7 @@ def test_a_run_keeps_its_sample_in_the_store_and_in_reports(store):
 
 def test_an_interrupted_sample_is_resumed_with_the_same_cases(store):
     stop = asyncio.Event()
-    run = ran(store, stop=stop, on_results=lambda results: stop.set())
+    run = ran(store, stop=stop, on_results=lambda results: stop.set(), settings=Settings(jobs=1))
     assert (run.status, len(run.results) < 20) == ("interrupted", True)
     whole = ran(store, sample=None, resume=run.id)
     assert (whole.status, ids(whole)) == ("complete", ids(ran(store)))

@@ -1,5 +1,6 @@
 """The result of comparing two runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
