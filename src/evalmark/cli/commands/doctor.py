@@ -21,7 +21,7 @@ from . import flags
 PARTS = (
     *("evalmark", "aiohappyeyeballs", "aiohttp", "apsw", "genai-prices", "httptools", "jinja2", "jsonschema"),
     *("msgspec", "numpy", "onnxruntime", "pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich"),
-    *("scipy", "sentencex", "tokenizers", "typer"),
+    *("scipy", "sentencex", "starlette", "tokenizers", "typer", "uvicorn"),
 )
 """The required packages, in the order of `evalmark doctor`."""
 
