@@ -48,10 +48,9 @@ pictures: | $(PYTHON)
 	$(PYTHON) docs/pictures/draw.py
 	$(PYTHON) docs/pictures/screenshots.py
 
-# The documentation site, with every link checked: open build/docs/site/docs/index.html. It needs no server.
+# The examples and the links of README and docs/.
 docs: | $(PYTHON)
-	$(PYTHON) -m pip install -q -e '.[docs]'
-	$(PYTHON) docs/site/build.py
+	$(PYTHON) -m pytest tests/test_docs.py
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

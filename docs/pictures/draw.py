@@ -1,4 +1,4 @@
-"""Draws the pictures of a terminal in README and docs from what the commands really print.
+"""Draws the README's pictures of a terminal from what the commands really print.
 
 Run: python docs/pictures/draw.py
 """
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.ansi import AnsiDecoder
@@ -17,14 +18,27 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from shown import missing_words, words_of_svg
 
+from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 WIDTH = 100
 PICTURES = {
     "rag.svg": "evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 --worst 2",
+    "run.svg": "evalmark run examples/similarity/suite-v2.yaml --worst 2",
 }
-COMPARED = "evalmark compare last last~1 --pairs -n 1"
-"""Drawn from examples/library, before and after its prompt is changed."""
+EVALS = "pytest --evalmark --no-header -v"
+"""Drawn from the README's own test file; a script plays the judge."""
+EVALS_FILE = re.compile(r"^```python\n# (test_\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMPARED = "evalmark compare last last~1 --pairs -n 2"
+"""Drawn from examples/regression, at the end of its story."""
+BEFORE = (
+    "record.py",
+    "-m evalmark note --file labels.csv",
+    "-m evalmark calibrate shop --metric similarity --max-false-pass 0.1",
+    "-m evalmark run suite.yaml -q",
+)
+"""What comes before the prompt is changed."""
 CALM = TerminalTheme(
     background=(250, 250, 248),
     foreground=(38, 42, 46),
@@ -39,21 +53,24 @@ CALM = TerminalTheme(
         (110, 114, 118),
     ],
 )
+NOTHING: Mapping[str, str] = {}
 FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
-def printed(command: str, store: Path, folder: Path = ROOT) -> str:
+def printed(command: str, store: Path, folder: Path = ROOT, more: Mapping[str, str] = NOTHING) -> str:
     """Return what a command prints to a terminal of `WIDTH` columns, colours included.
 
     Raises:
         SystemExit: the command ends with another exit code than 0 (the gate holds) or 1 (it fails).
     """
-    known = os.environ | {"COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
+    # In CI pytest does not cut its lines.
+    known = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS")}
+    known |= {"COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
     words = [sys.executable, "-m", *command.split()]
     reading, writing = pty.openpty()
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(words, cwd=folder, env=known, stdout=writing, stderr=errors) as process,
+        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,  # noqa: S603
     ):
         os.close(writing)
         chunks = []
@@ -84,23 +101,48 @@ def draw(command: str, text: str) -> str:
     return FONT.sub("", drawn).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
 
 
+def judge(said: ScriptedRequest) -> dict[str, str]:
+    """What the judge says of the README's two capitals."""
+    if "Bergen" in said.text:
+        return {"reason": "The output names Bergen, the expected answer Oslo.", "answer": "D"}
+    return {"reason": "Both name Paris.", "answer": "C"}
+
+
+def evals(folder: Path) -> str:
+    """What pytest prints of the README's test file."""
+    name, text = EVALS_FILE.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0]
+    (folder / name).write_text(f"# {name}\n{text}", encoding="utf-8")
+    with ScriptedServer(judge) as server:
+        asked = {"OPENAI_BASE_URL": f"{server.url}/v1", "EVALMARK_JUDGE": "openai/NAME"}
+        text = printed(EVALS, folder / "evalmark.db", folder, asked)
+    # pytest counts while it collects, in a line that it writes over.
+    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
+
+
 def compared(folder: Path) -> str:
-    """What two runs of the library's bot look like side by side, before and after its prompt is changed."""
-    return printed(COMPARED, folder / "library.db", worse(folder))
+    """What two runs of the shop's bot look like side by side, before and after its prompt was changed."""
+    return printed(COMPARED, folder / "shop.db", worse(folder))
 
 
 def worse(folder: Path) -> Path:
-    """A folder with the library's bot after its prompt is changed; both runs are in `library.db` beside it."""
-    library = folder / "library"
-    shutil.copytree(ROOT / "examples" / "library", library, ignore=shutil.ignore_patterns("__pycache__", ".evalmark"))
-    environment = os.environ | {"EVALMARK_STORE": str(folder / "library.db")}
-    command = [sys.executable, "-m", "evalmark", "run", "suite.yaml", "-q"]
-    for prompt, code in (("Be friendly and complete.", 0), ("Answer in one sentence.", 1)):
-        (library / "prompt.txt").write_text(f"You answer visitors of a public library. {prompt}\n", encoding="utf-8")
-        ended = subprocess.run(command, cwd=library, env=environment, capture_output=True, text=True, check=False)
-        if ended.returncode != code:
-            raise SystemExit(f"{prompt}: exit code {ended.returncode} instead of {code}: {ended.stderr}")
-    return library
+    """A folder with the shop's bot after its prompt was changed; both runs are in `shop.db` beside it."""
+    shop = folder / "shop"
+    shutil.copytree(ROOT / "examples" / "regression", shop, ignore=shutil.ignore_patterns("__pycache__", ".evalmark"))
+    store = folder / "shop.db"
+    known = os.environ | {"EVALMARK_STORE": str(store)}
+
+    def go(words: str, ends: int = 0) -> None:
+        command = [sys.executable, *words.split()]
+        done = subprocess.run(command, cwd=shop, env=known, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode != ends:
+            raise SystemExit(f"{words}: exit code {done.returncode} instead of {ends}: {done.stderr}")
+
+    for words in BEFORE:
+        go(words)
+    with (shop / "prompt.txt").open("a", encoding="utf-8") as prompt:
+        prompt.write("Answer as short as you can.\n")
+    go(BEFORE[-1], ends=1)
+    return shop
 
 
 def write(name: str, command: str, text: str) -> None:
@@ -113,6 +155,7 @@ def write(name: str, command: str, text: str) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
+        write("pytest.svg", EVALS, evals(Path(folder)))
         write("compare.svg", COMPARED, compared(Path(folder)))
         for name, command in PICTURES.items():
             write(name, command, printed(command, Path(folder) / "evalmark.db"))

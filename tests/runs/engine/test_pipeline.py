@@ -2,10 +2,8 @@
 
 import asyncio
 import itertools
-import threading
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pytest
 
@@ -67,23 +65,6 @@ def test_every_trial_is_answered_judged_and_recorded_once():
     assert (outcome.recorded, outcome.stopped) == (500, False)
     assert [r.trial.position for r in results] == list(range(500))
     assert {r.verdict for r in results} == {"pass"}
-
-
-@pytest.mark.parametrize("steps", range(6))
-def test_a_run_ends_whatever_step_of_the_loop_the_last_scorer_ends_in(steps):
-    async def scorer(case, output):
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        return [Score(name="stepwise", value=1.0, passed=True)]
-
-    # In a thread: a loop that waits in vain for tasks that are done would starve any timeout of its own.
-    outcomes = []
-    work = Work(trials=trials(2), targets={"": UPPER}, scorers=[scorer], sink=MemorySink())
-    run_in_turn = partial(run_trials, work, Limits(window=1))
-    thread = threading.Thread(target=lambda: outcomes.append(asyncio.run(run_in_turn())), daemon=True)
-    thread.start()
-    thread.join(timeout=60)
-    assert [outcome.recorded for outcome in outcomes] == [2]
 
 
 class UnpicklableError(Exception):
@@ -201,27 +182,6 @@ def test_trials_in_judging_stay_within_the_window_and_are_read_as_needed():
     run(source(), scorers=(Slow(),), limits=Limits(jobs=3, window=20))
     assert judged == 400
     assert furthest <= 20 + 3
-
-
-def test_no_result_waits_for_those_that_came_after_it_while_the_queue_is_full():
-    class SlowSink(MemorySink):
-        async def write(self, results):
-            await asyncio.sleep(0)
-            await super().write(results)
-
-    came = []
-
-    @dataclass(frozen=True)
-    class Notes(Shouts):
-        may_block: bool = False
-
-        async def __call__(self, case, output):
-            came.append(int(case.id))
-            return ()
-
-    sink = SlowSink()
-    run(trials(200), sink=sink, scorers=(Notes(),), limits=Limits(jobs=8, window=16))
-    assert [result.trial.position for result in sink.results] == came
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_was_acknowledged():

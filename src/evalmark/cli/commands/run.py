@@ -13,22 +13,11 @@ from evalmark.core.lazy import LazyModule
 from . import flags
 
 if TYPE_CHECKING:
-    from evalmark.cli.commands import suite_files
     from evalmark.cli.terminal import run_command
-    from evalmark.core.values import run as runs
 else:
-    suite_files = LazyModule("evalmark.cli.commands.suite_files")
     run_command = LazyModule("evalmark.cli.terminal.run_command")
-    runs = LazyModule("evalmark.core.values.run")
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILE",
-        help="Suites (YAML or JSON), or folders of suites [evalmark.yaml, else the folder evals].",
-        show_default=False,
-    ),
-]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")]
 
 
 def add(app: typer.Typer) -> None:
@@ -38,7 +27,7 @@ def add(app: typer.Typer) -> None:
 
 def run(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    files: Files = None,
+    files: Files,
     target: flags.Target = None,
     model: flags.Model = None,
     judge: flags.Judge = None,
@@ -54,7 +43,6 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     output: flags.Reports = None,
     jobs: flags.Jobs = None,
     limit: flags.Limit = None,
-    sample: flags.Sample = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
     shard: flags.Shard = None,
     timeout: flags.Timeout = None,
@@ -81,22 +69,20 @@ def run(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Run suites: send every case to the target, score every output and report pass or fail.
 
-    Without FILE, `suites` of [tool.evalmark], evalmark.yaml or the folder evals are run. With several suites, the worst exit code counts. With --shard, `evalmark merge` applies the gate, and exit code 0
+    With several suites, the worst exit code counts. With --shard, `evalmark merge` applies the gate, and exit code 0
     means that every case of the shard ran.
     """
-    settings = flags.settings(**flags.settings_given(context))
-    named, files = files or [], suite_files.find_suites(files or (), settings)
     send_paths(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
     run_command.refuse_one_baseline(files, baseline)
     share = run_command.parse_shard_flag(shard, baseline)
+    settings = flags.settings(**flags.settings_given(context))
     plans = run_command.plan_suites(files, settings, run_command.overrides(context.params), share, quiet=quiet)
     show = run_command.RunDisplay(
         reports=output or (),
         quiet=quiet,
         worst=worst,
         limit=limit,
-        sample=None if sample is None else runs.Sample(size=sample, seed=seed or 0),
         only=flags.conditions(filter),
         baseline=baseline,
         allow_undecided=allow_undecided,
@@ -104,8 +90,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         resume=retry_errors or resume,
         retry_errors=retry_errors is not None,
     )
-    arguments = suite_files.with_files(context.obj, named, files)
-    raise typer.Exit(run_command.run_plans(arguments, list(zip(files, plans, strict=True)), settings, show))
+    raise typer.Exit(run_command.run_plans(context.obj, list(zip(files, plans, strict=True)), settings, show))
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:

@@ -11,7 +11,7 @@ from evalmark.reports.text import numbers, variance, verdicts
 from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
 from evalmark.reports.text.similarity import table_metrics
-from evalmark.reports.text.titles import group_title, trial_title
+from evalmark.reports.text.titles import group_title, name_parts, quoted
 from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_claims
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
@@ -106,7 +106,10 @@ def _table(group: SummaryGroup) -> str:
 def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
     """Format one trial, folded: input, expected value, output and scores."""
     case, output = result.trial.case, result.output
-    lines = [f"<details><summary>{html_text(trial_title(result.trial, run))} ({result.verdict})</summary>\n"]
+    quoted_input = quoted(case.input) if case.has_generated_id else ""
+    lines = [
+        f"<details><summary>{html_text(one_line(result.trial.name(**name_parts(run)), 400) + quoted_input)} ({result.verdict})</summary>\n"
+    ]
     rows = (
         ("input", unwrap_single_input(case.input)),
         ("expected", case.expected),

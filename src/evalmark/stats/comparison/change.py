@@ -1,7 +1,6 @@
 """The result of comparing two runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from evalmark.core.values.score import Direction
@@ -150,8 +149,6 @@ class Matching:
     """Ids only in the run."""
     gone: tuple[str, ...] = ()
     """Ids only in the baseline."""
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """Readable titles of those of these cases that have a generated id."""
 
     @property
     def is_whole(self) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from evalmark.core.case_titles import case_title
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Direction, Result, Score
 from evalmark.stats.inference.sequential import BettingSequence
@@ -215,8 +214,7 @@ class AllTrialsPass:
             self._ungated += free
             self._gated += verdict in ("pass", "ungated") and not free
             if verdict == "fail":
-                case = result.trial.case
-                self._failed = self._failed or case_title(case.id, case.input, result.trial.position)
+                self._failed = self._failed or result.trial.case.id
 
     @property
     def is_met(self) -> bool | None:
