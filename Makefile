@@ -48,9 +48,10 @@ pictures: | $(PYTHON)
 	$(PYTHON) docs/pictures/draw.py
 	$(PYTHON) docs/pictures/screenshots.py
 
-# The examples and the links of README and docs/.
+# The documentation site, with every link checked: open build/docs/site/docs/index.html. It needs no server.
 docs: | $(PYTHON)
-	$(PYTHON) -m pytest tests/test_docs.py
+	$(PYTHON) -m pip install -q -e '.[docs]'
+	$(PYTHON) docs/site/build.py
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

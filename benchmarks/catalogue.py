@@ -39,6 +39,11 @@ class Script:
         return self.path.read_text(encoding="utf-8")
 
     @property
+    def first_sentence(self) -> str:
+        """What it measures: the first line of its docstring."""
+        return self.text.removeprefix('"""').partition("\n")[0].rstrip('"')
+
+    @property
     def writes_rows(self) -> bool:
         return "from rows import" in self.text
 

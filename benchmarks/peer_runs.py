@@ -1,4 +1,4 @@
-"""Other tools on the work of orchestration.py: N cases, one call each, exact match; also evalmark and a bare loop.
+"""Other tools, evalmark and a bare loop on the same work: N cases, one call each, exact match.
 
 Run: python benchmarks/peer_runs.py --peer-env deepeval=PATH [--peer-env …] [--cases 2000] [--runs 3]
 
@@ -14,18 +14,21 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from orchestration import (
     HERE,
     JOBS,
+    PROCESSOR,
+    TIME,
     Server,
     Taken,
     command,
     ended_well,
     floor,
     limit_of,
+    limits,
     measured,
+    middle,
     server_at,
     write_suite,
 )
@@ -104,11 +107,28 @@ def once(peer: Peer, there: Installed, folder: Path, server: Server) -> Taken:
     return taken
 
 
-def add_rows(add_row: AddRow, name: str, cases: int, runs: list[Taken]) -> None:
-    wall, cpu, memory = (median(getattr(run, key) for run in runs) for key in ("wall", "cpu", "memory"))
-    add_row(what=f"{name}: time over the limit", found=wall / limit_of(cases, 1), unit="x", note=f"{wall:.1f} s")
-    used = cpu * 1_000 / cases
-    add_row(what=f"{name}: processor time a case", found=used, unit="ms", note=f"{memory:.0f} MB")
+def add_rows(add_row: AddRow, name: str, cases: int, runs: list[Taken], floors: list[Taken]) -> None:
+    """Add a tool's processor time and time as multiples of the bare loop's; a tool that failed has fewer runs."""
+    wall, cpu, memory, _ = middle(runs)
+    least, work = middle(floors), f"{cases:,} x 1 call"
+    add_row(
+        what=f"{work}: processor time over the floor's",
+        by=name,
+        found=cpu / least[1],
+        unit="x",
+        floor=f"{least[1] * 1_000 / cases:.2f} ms a case",
+        note=f"{cpu * 1_000 / cases:.2f} ms a case; {memory:.0f} MB",
+        **limits(PROCESSOR, (cases, 1)),
+    )
+    add_row(
+        what=f"{work}: time over the floor's",
+        by=name,
+        found=wall / least[0],
+        unit="x",
+        floor=f"{least[0]:.1f} s",
+        note=f"{wall / limit_of(cases, 1):.2f} x the limit",
+        **limits(TIME, (cases, 1)),
+    )
 
 
 def measure(folder: Path, server: Server, args: argparse.Namespace, add_row: AddRow) -> None:
@@ -120,7 +140,7 @@ def measure(folder: Path, server: Server, args: argparse.Namespace, add_row: Add
     taken: dict[str, list[Taken]] = {}
     failed: dict[Peer, str] = {}
     for number in range(args.runs):  # in turn, so that a noisy moment hits all of them
-        taken.setdefault("a bare loop of aiohttp", []).append(measured(floor(folder, server, 1), folder, server))
+        taken.setdefault("floor", []).append(measured(floor(folder, server, 1), folder, server))
         taken.setdefault("evalmark", []).append(measured(command(store=f"{number}.db"), folder, server))
         ended_well(taken["evalmark"][-1], folder, server, args.cases)
         for peer, found in there.items():
@@ -131,10 +151,11 @@ def measure(folder: Path, server: Server, args: argparse.Namespace, add_row: Add
                 taken.setdefault(f"{peer.name} {found.version}", []).append(run)
             except PeerFailedError as error:
                 failed[peer] = str(error)
+    floors = taken.pop("floor")
     for name, runs in taken.items():
-        add_rows(add_row, name, args.cases, runs)
+        add_rows(add_row, name, args.cases, runs, floors)
     for peer in [peer for peer in PEERS if there[peer] is None or peer in failed]:
-        add_row(what=peer.name, found=None, note=failed.get(peer, "not installed"))
+        add_row(what="not measured", by=peer.name, found=None, note=failed.get(peer, "not installed"))
 
 
 def main() -> None:

@@ -8,12 +8,13 @@ import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
 import catalogue
 import machine
 from catalogue import HERE, Script
-from rows import Row, markdown
+from rows import Row, goals_table, markdown
 
 PEERS = "peers"
 ENOUGH = 4_000
@@ -102,10 +103,25 @@ def keep(found: dict) -> Path:
 
 
 def listed() -> None:
-    for script in catalogue.scripts():
-        short = "" if script.short is not None else "  (no short form)"
-        print(f"{script.group:16}{script.name}{short}")
-    print(f"{'parts':16}{', '.join(catalogue.PARTS)}")
+    for group, scripts in groupby(
+        sorted(catalogue.scripts(), key=lambda script: script.group), lambda script: script.group
+    ):
+        print(f"\n{group}")
+        for script in scripts:
+            short = "" if script.short is not None else " (no short form)"
+            print(f"  {script.name:24}{script.first_sentence}{short}")
+    print(f"\nmodules that they share\n  {', '.join(catalogue.PARTS)}")
+
+
+def goals(found: dict) -> str:
+    """Return the table of all rows with a bar; a script that failed has a line below it."""
+    rows = {
+        name: [Row(**{key: value for key, value in row.items() if key != "met"}) for row in section["rows"]]
+        for name, section in found["scripts"].items()
+    }
+    failed = [name for name, section in found["scripts"].items() if section["exit_code"]]
+    table = goals_table(rows, judged=not found["short"])
+    return table + (f"\n\nNot measured, since they failed: {', '.join(failed)}." if failed else "")
 
 
 def measured(script: Script, args: argparse.Namespace) -> dict | None:
@@ -137,5 +153,6 @@ def main() -> int:
     for script in scripts:
         if section := measured(script, args):
             found["scripts"][script.name] = section
+    print(f"\n## All bars\n\n{goals(found)}", flush=True)
     print(f"stored in {keep(found).relative_to(HERE.parent)}", file=sys.stderr)
     return int(any(section["exit_code"] for section in found["scripts"].values()))

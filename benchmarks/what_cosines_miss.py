@@ -1,4 +1,4 @@
-"""Pairs of sentences and their cosine: the table of docs/how-to/rag.md. Needs the local model; takes a second."""
+"""Pairs of sentences and their cosine: the table of docs/reference/rag-metrics.md. Needs the local model; takes a second."""
 
 import argparse
 

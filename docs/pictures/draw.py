@@ -30,15 +30,8 @@ PICTURES = {
 EVALS = "pytest --evalmark --no-header -v"
 """Drawn from the README's own test file; a script plays the judge."""
 EVALS_FILE = re.compile(r"^```python\n# (test_\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMPARED = "evalmark compare last last~1 --pairs -n 2"
-"""Drawn from examples/regression, at the end of its story."""
-BEFORE = (
-    "record.py",
-    "-m evalmark note --file labels.csv",
-    "-m evalmark calibrate shop --metric similarity --max-false-pass 0.1",
-    "-m evalmark run suite.yaml -q",
-)
-"""What comes before the prompt is changed."""
+COMPARED = "evalmark compare last last~1 --pairs -n 1"
+"""Drawn from examples/library, before and after its prompt is changed."""
 CALM = TerminalTheme(
     background=(250, 250, 248),
     foreground=(38, 42, 46),
@@ -70,7 +63,7 @@ def printed(command: str, store: Path, folder: Path = ROOT, more: Mapping[str, s
     reading, writing = pty.openpty()
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,  # noqa: S603
+        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,
     ):
         os.close(writing)
         chunks = []
@@ -120,29 +113,22 @@ def evals(folder: Path) -> str:
 
 
 def compared(folder: Path) -> str:
-    """What two runs of the shop's bot look like side by side, before and after its prompt was changed."""
-    return printed(COMPARED, folder / "shop.db", worse(folder))
+    """What two runs of the library's bot look like side by side, before and after its prompt is changed."""
+    return printed(COMPARED, folder / "library.db", worse(folder))
 
 
 def worse(folder: Path) -> Path:
-    """A folder with the shop's bot after its prompt was changed; both runs are in `shop.db` beside it."""
-    shop = folder / "shop"
-    shutil.copytree(ROOT / "examples" / "regression", shop, ignore=shutil.ignore_patterns("__pycache__", ".evalmark"))
-    store = folder / "shop.db"
-    known = os.environ | {"EVALMARK_STORE": str(store)}
-
-    def go(words: str, ends: int = 0) -> None:
-        command = [sys.executable, *words.split()]
-        done = subprocess.run(command, cwd=shop, env=known, capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode != ends:
-            raise SystemExit(f"{words}: exit code {done.returncode} instead of {ends}: {done.stderr}")
-
-    for words in BEFORE:
-        go(words)
-    with (shop / "prompt.txt").open("a", encoding="utf-8") as prompt:
-        prompt.write("Answer as short as you can.\n")
-    go(BEFORE[-1], ends=1)
-    return shop
+    """A folder with the library's bot after its prompt is changed; both runs are in `library.db` beside it."""
+    library = folder / "library"
+    shutil.copytree(ROOT / "examples" / "library", library, ignore=shutil.ignore_patterns("__pycache__", ".evalmark"))
+    environment = os.environ | {"EVALMARK_STORE": str(folder / "library.db")}
+    command = [sys.executable, "-m", "evalmark", "run", "suite.yaml", "-q"]
+    for prompt, code in (("Be friendly and complete.", 0), ("Answer in one sentence.", 1)):
+        (library / "prompt.txt").write_text(f"You answer visitors of a public library. {prompt}\n", encoding="utf-8")
+        ended = subprocess.run(command, cwd=library, env=environment, capture_output=True, text=True, check=False)
+        if ended.returncode != code:
+            raise SystemExit(f"{prompt}: exit code {ended.returncode} instead of {code}: {ended.stderr}")
+    return library
 
 
 def write(name: str, command: str, text: str) -> None:

@@ -28,11 +28,11 @@ from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
 LIKED, WORSE, RAG = "20261121-091500-b1c2", "20261121-093000-d3e4", "20261121-100000-f5a6"
-"""The bot that people liked, the same with a changed prompt, and answers to questions on passages."""
+"""A bot, the same with a changed prompt, and answers to questions on passages."""
 CASE = "tides-3"
 LABELLED = 5
 PLACES = {
-    "run": (f"{run_path(WORSE)}?sort=score:similarity", 980, ("light", "dark")),
+    "run": (f"{run_path(WORSE)}?sort=score:contains", 980, ("light", "dark")),
     "compare": (f"/compare?run={WORSE}&baseline={LIKED}&went=worse", 1180, ("light", "dark")),
     "case": (f"{run_path(RAG)}?text={CASE}", 860, ("light",)),
     "label": (f"/label/queue?what=run:{WORSE}&n=12", 470, ("light",)),
@@ -44,13 +44,13 @@ LIMIT = 200_000
 
 
 def made(folder: Path) -> Path:
-    """A store with the runs as they were made: the bot of a shop before and after a change, and answers held to passages."""
+    """A store with the runs as they were made: the bot of a library before and after a change, and answers held to passages."""
     worse(folder)
     shutil.copytree(ROOT / "examples" / "rag", folder / "examples" / "rag")
     command = "-m evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 -q"
-    known = os.environ | {"EVALMARK_STORE": str(folder / "shop.db")}
-    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=True)  # noqa: S603
-    return folder / "shop.db"
+    known = os.environ | {"EVALMARK_STORE": str(folder / "library.db")}
+    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=True)
+    return folder / "library.db"
 
 
 def dated(store: Store, to: Store) -> None:
@@ -113,7 +113,7 @@ def take(held: Listener, to: Path) -> None:
                     raise SystemExit(f"{file.name}: the page does not show {missing}")
                 file.write_bytes(with_words(page.screenshot(), text))
                 page.context.close()
-                print(f"{file.name}: {file.stat().st_size:,} bytes")  # noqa: T201
+                print(f"{file.name}: {file.stat().st_size:,} bytes")
                 if file.stat().st_size > LIMIT:
                     raise SystemExit(f"{file.name} is larger than {LIMIT:,} bytes")
         browser.close()

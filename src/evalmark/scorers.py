@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from evalmark.scoring.builtin.structured_output import StructuredOutput
     from evalmark.scoring.builtin.text_similarity import Chrf, EditSimilarity
     from evalmark.scoring.builtin.tool_calls import ToolCalls
+    from evalmark.scoring.matching.equality import ABSENT
 
 __all__ = [
+    "ABSENT",
     "AnswerCorrectness",
     "AnswerHallucination",
     "AnswerQuality",
@@ -57,6 +59,7 @@ __all__ = [
 __getattr__ = lazy_getattr(
     __name__,
     {
+        "ABSENT": "evalmark.scoring.matching.equality",
         "AnswerCorrectness": "evalmark.scoring.builtin.rag",
         "AnswerHallucination": "evalmark.scoring.builtin.rag",
         "AnswerQuality": "evalmark.scoring.builtin.answer_quality",

@@ -65,8 +65,8 @@ def test_an_impossible_difference_is_refused_before_the_plan_is_printed(suite, e
 @pytest.mark.parametrize(
     ("before", "now", "code", "said"),
     [
-        pytest.param(0, 12, 1, "Worse: pass rate fell from 100 % to 60 %.", id="worse"),
-        pytest.param(12, 0, 0, "Better: pass rate rose from 60 % to 100 %.", id="better"),
+        pytest.param(0, 12, 1, "Worse: pass rate fell from 100 % to 60 % (12 cases broke).", id="worse"),
+        pytest.param(12, 0, 0, "Better: pass rate rose from 60 % to 100 % (12 cases fixed).", id="better"),
         pytest.param(0, 1, 3, "The changes may be chance", id="one case that differs can be luck"),
         pytest.param(
             0, 0, 0, "All outputs and all scores are identical", id="identical outputs are the same, however few"
@@ -342,7 +342,7 @@ def test_a_run_that_is_worse_than_its_baseline_is_told_by_the_exit_code(suite, e
     found = evalmark("run", "s.yaml", "--baseline", "last", "-o", "r.json", "-o", "r.md", "-o", "r.html")
     assert found.code == 1
     assert "Gate passed" in found.out
-    assert "Worse: pass rate fell from 100 % to 60 %." in found.out
+    assert "Worse: pass rate fell from 100 % to 60 % (12 cases broke)." in found.out
     assert json.loads((suite / "r.json").read_text(encoding="utf-8"))["comparison"]["outcome"] == "worse"
     assert "**Worse:** pass rate fell" in (suite / "r.md").read_text(encoding="utf-8")
     assert "pass rate fell from 100 % to 60 %" in (suite / "r.html").read_text(encoding="utf-8")

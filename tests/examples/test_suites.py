@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,13 @@ from tests.conftest import ROOT
 EXAMPLES = ROOT / "examples"
 SUITES = [
     EXAMPLES / name
-    for name in ("checks/suite.yaml", "checks/orders.yaml", "similarity/suite.yaml", "similarity/suite-v2.yaml")
+    for name in (
+        "library/suite.yaml",
+        "checks/suite.yaml",
+        "checks/orders.yaml",
+        "similarity/suite.yaml",
+        "similarity/suite-v2.yaml",
+    )
 ]
 
 
@@ -22,7 +29,9 @@ def named(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SUITES, ids=named)
-def test_what_a_suite_names_is_there(path):
+def test_what_a_suite_names_is_there(path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "bot", raising=False)  # two of the examples have one
+    monkeypatch.setattr(sys, "path", list(sys.path))
     suite = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert all((path.parent / name).is_file() for name in suite["datasets"])
     metrics = [next(iter(m)) if isinstance(m, dict) else m for m in suite["metrics"]]

@@ -17,7 +17,7 @@ else:
 Replay = Literal["auto", "off", "record", "strict"]
 HttpLibrary = Literal["builtin", "aiohttp"]
 HTTP_LIBRARIES: tuple[HttpLibrary, ...] = get_args(HttpLibrary)
-_PATHS = ("store", "cache_dir", "lock")
+_PATHS = ("store", "cache_dir", "lock", "suites")
 
 MAX_JOBS = 10_000
 """The highest number of parallel trials that is accepted; a higher one is most likely a typing error."""
@@ -81,6 +81,9 @@ class Settings:
     """Packages, in addition to the suite's own project, whose code a suite may name; in a variable, separated by commas."""
     isolate: bool = False
     """Whether to run Python targets in worker processes, where a crash fails only its own case."""
+    suites: tuple[str, ...] = ()
+    """The suites, or folders of suites, of a command that names none; in a variable, separated by commas; in
+    `[tool.evalmark]` relative to that file."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
@@ -127,11 +130,18 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     if unknown:
         faults.append(f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; it knows {', '.join(sorted(known))}")
     return {
-        name: resolve_location(path.parent, value) if name in _PATHS and value and path.parent != folder else value
+        name: _resolved(path.parent, value) if name in _PATHS and path.parent != folder else value
         for key, text in table.items()
         if (name := key.replace("-", "_")) in known
         and (value := _read(name, text, f"{path}: [tool.evalmark] {key}", faults)) is not None
     }
+
+
+def _resolved(folder: Path, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Resolve the value of a setting that is a location or several; an empty one stays empty."""
+    if isinstance(value, tuple):
+        return tuple(resolve_location(folder, location) for location in value)
+    return resolve_location(folder, value) if value else value
 
 
 def resolve_location(folder: Path, location: str) -> str:
@@ -249,6 +259,7 @@ _KINDS: Mapping[str, _Kind] = {
     "workers": _PARALLEL,
     "trust_cluster": _SWITCH,
     "allow_code": _Kind(_names, "the name of a package, or several separated by commas"),
+    "suites": _Kind(_names, "a file or folder, or several separated by commas"),
     "isolate": _SWITCH,
     "models": _Kind(_table, "a table of named endpoints"),
 }

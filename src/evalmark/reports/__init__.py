@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from evalmark.reports.files.options import ReportOptions
     from evalmark.reports.files.writers import save, save_comparison
     from evalmark.reports.terminal.run_report import run_screen
 
 __all__ = [
+    "ReportOptions",
     "run_screen",
     "save",
     "save_comparison",
@@ -23,6 +25,7 @@ __all__ = [
 __getattr__ = lazy_getattr(
     __name__,
     {
+        "ReportOptions": "evalmark.reports.files.options",
         "run_screen": "evalmark.reports.terminal.run_report",
         "save": "evalmark.reports.files.writers",
         "save_comparison": "evalmark.reports.files.writers",

@@ -53,6 +53,14 @@ PLACES = [
     pytest.param("trust_cluster", "true", "0", True, (True, False, True), id="trust_cluster"),
     pytest.param("allow_code", '["p", "q"]', "e, f", ["f"], (("p", "q"), ("e", "f"), ("f",)), id="allow_code"),
     pytest.param("isolate", "true", "0", True, (True, False, True), id="isolate"),
+    pytest.param(
+        "suites",
+        '["p.yaml", "evals"]',
+        "e.yaml, evals",
+        ["f"],
+        (("p.yaml", "evals"), ("e.yaml", "evals"), ("f",)),
+        id="suites",
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """The same suite in several processes: one run, one table, the same results, whoever dies."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -185,26 +186,113 @@ def test_a_suite_of_expectations_alone_is_kept_and_counted(suite):
     assert len(lines(off, "2 evals skipped: evals may cost money")) == 1
 
 
-def test_a_judge_that_is_missing_is_said_once_before_any_task_runs(suite):
-    suite.write(
-        "test_judged.py",
-        """
-        from evalmark import check_factuality, describe_eval
+MISSING_JUDGE = """
+import pytest
+from evalmark import check_factuality, describe_eval, expect
 
-        describe_eval("judged", data=["a", "b"], task=lambda text: open("asked.txt", "w"), scorers=[check_factuality])
+describe_eval("judged", data=["a", "b"], task=lambda text: text, scorers=[check_factuality, {"length": {"max_words": 1}}])
 
-        def test_plain():
-            open("asked.txt", "w")
-        """,
+
+def test_expecting():
+    expect("a").to_eval("a", lambda text: text, check_factuality)
+
+
+@pytest.mark.evalmark(scorers=[check_factuality])
+def test_marked(evalmark_case):
+    evalmark_case.log("a", "a", expected="a")
+
+
+def test_plain():
+    pass
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_evals_whose_judge_is_missing_are_unscored_and_the_others_run(suite, words):
+    suite.write("test_judged.py", MISSING_JUDGE)
+    ended = suite.run(*words)
+    assert (ended.code, ended.counts) == (1, {"unscored": 4, "passed": 1})
+    how = "no judge is named; use --evalmark-judge PROVIDER/MODEL, EVALMARK_JUDGE or judge="
+    assert lines(ended, "4 cases without a score of ") == [f"4 cases without a score of factuality: {how}."]
+    assert "not judged" not in ended.text
+    results = ended.results("judged").values()
+    assert [{score.name: score.value for score in result.scores} for result in results] == [
+        {"factuality": None, "length": 1.0}
+    ] * 2
+
+
+def test_a_judge_is_named_by_a_flag_and_a_wrong_one_is_an_error_of_the_collection(suite):
+    suite.write("test_judged.py", MISSING_JUDGE)
+    with ScriptedServer() as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none", "EVALMARK_JUDGE": "openai/other"}
+        ended = suite.run("--evalmark-judge", "openai/model", **env)
+    assert ended.words["test_judged.py::test_plain"] == "passed"
+    assert "unscored" not in ended.counts
+    assert {metric.judge for metric in ended.run().metrics if metric.name == "factuality"} == {"openai/model"}
+    wrong = suite.run("--evalmark-judge", "nowhere/model")
+    assert (wrong.code, "'nowhere' is not a provider" in wrong.text) == (2, True)
+
+
+SOFT = """
+import pytest
+from evalmark import check_factuality, describe_eval
+
+def task(text):
+    if text == "broken":
+        raise ValueError("no")
+    return text
+
+describe_eval(
+    "soft",
+    data=[{"input": "a", "expected": "a"}, {"input": "b", "expected": "c"}, {"input": "broken", "expected": "x"}, "none"],
+    task=task,
+    scorers=["equals"],
+)
+
+
+@pytest.mark.evalmark
+def test_asserts(evalmark_case):
+    assert evalmark_case.log("no") == "yes"
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_soft_evals_are_counted_and_shown_but_leave_the_exit_code(suite, words):
+    suite.write("test_soft.py", SOFT)
+    ended = suite.run("--evalmark-soft", "-v", "--junitxml=out.xml", *words)
+    assert (ended.code, ended.counts) == (0, {"passed": 1, "soft-failed": 4})
+    assert "evalmark: --evalmark-soft, evals that do not pass leave the exit code unchanged" in ended.text
+    loud = (
+        "--evalmark-soft: 4 evals did not pass (2 failed, 1 unscored, 1 with errors); the exit code does not show it."
     )
-    for words in ((), ("-n", "2")):
-        ended = suite.run(*words)
-        said = "test_judged.py:4: factuality needs a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
-        assert said in ended.text
-        assert ended.counts == {"error": 1}
-        assert ended.code in (1, 2)
-        assert not (ended.folder / "asked.txt").exists()
-        assert not ended.store.exists()
+    assert loud in ended.text
+    assert len(re.findall(r"^_+ soft-failed: test_soft.py::\S+ _+$", ended.text, re.MULTILINE)) == 4
+    assert "SOFT FAIL (equals 0.000)" in ended.text
+    assert 'skipped="4"' in (ended.folder / "out.xml").read_text(encoding="utf-8")
+    assert [result.verdict for result in ended.run().results].count("pass") == 1
+
+
+def test_soft_does_not_excuse_other_tests_and_shows_a_gate_that_fails(suite):
+    suite.write("test_soft.py", SOFT)
+    gated = suite.run("--evalmark-soft", "--evalmark-min-pass-rate", "0.9")
+    assert gated.code == 0
+    assert "1 with errors); the gate failed; the exit code does not show it." in gated.text
+    suite.write("test_other.py", "def test_plain():\n    assert False\n")
+    ended = suite.run("--evalmark-soft")
+    assert (ended.code, ended.counts["failed"]) == (1, 1)
+
+
+def test_verbose_lines_show_the_scores(suite):
+    suite.write("test_soft.py", SOFT)
+    ended = suite.run("-v", "-k", "soft and not asserts")
+    shown = dict(re.findall(r"^test_soft\.py::(\S+\[.+?\]) (.+?) +\[ *\d+%\]$", ended.text, re.MULTILINE))
+    assert shown == {
+        "soft[a]": "PASSED (equals 1.000)",
+        "soft[b]": "FAILED (equals 0.000)",
+        "soft[broken]": "EVAL ERROR",
+        "soft[none]": "UNSCORED (equals unscored)",
+    }
+    assert "FAILED test_soft.py::soft[b] - Failed: equals" in ended.text
 
 
 JUDGED = """

@@ -184,6 +184,27 @@ def test_trials_in_judging_stay_within_the_window_and_are_read_as_needed():
     assert furthest <= 20 + 3
 
 
+def test_no_result_waits_for_those_that_came_after_it_while_the_queue_is_full():
+    class SlowSink(MemorySink):
+        async def write(self, results):
+            await asyncio.sleep(0)
+            await super().write(results)
+
+    came = []
+
+    @dataclass(frozen=True)
+    class Notes(Shouts):
+        may_block: bool = False
+
+        async def __call__(self, case, output):
+            came.append(int(case.id))
+            return ()
+
+    sink = SlowSink()
+    run(trials(200), sink=sink, scorers=(Notes(),), limits=Limits(jobs=8, window=16))
+    assert [result.trial.position for result in sink.results] == came
+
+
 def test_a_full_disk_ends_the_run_and_keeps_what_was_acknowledged():
     heard = []
     sink = MemorySink(full_after=30)

@@ -1,4 +1,4 @@
-"""What docs/explanation/store.md says to an administrator, done to the letter on a real server; then each role works under its rights."""
+"""What docs/how-to/team-store.md says to an administrator, done to the letter on a real server; then each role works under its rights."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ LABEL = Label(about="x", liked=True, by="ann", created="2026-11-22T02:00:00+00:0
 @pytest.fixture
 def team(postgres, world):
     """The address of the database for each of the roles that the page names."""
-    page = (ROOT / "docs" / "explanation" / "store.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "team-store.md").read_text(encoding="utf-8")
     database, roles = re.findall(r"^```sql\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     evals = postgres.replace("/postgres", "/evals")
     with psycopg.connect(postgres, autocommit=True) as db:
@@ -45,7 +45,7 @@ def refused(address: str, sql: str) -> None:
 def test_three_roles_do_what_they_may_and_nothing_else(team):
     for early in ("ann", "bob"):
         assert not store_exists(team(early))
-    with pytest.raises(StoreError, match=r"this user lacks a permission .*docs/explanation/store\.md"):
+    with pytest.raises(StoreError, match=r"this user lacks a permission .*docs/how-to/team-store\.md"):
         open_store(team("ann"))
     open_store(team("evalmark_owner")).close()
 

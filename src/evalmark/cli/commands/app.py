@@ -32,6 +32,7 @@ MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end before the process exits without them."""
 
 VERBS = {
+    "init": ("init", "Write an example suite to start from."),
     "run": ("run", "Run suites: score every output and report pass or fail."),
     "plan": ("plan", "Estimate what a run would do and cost, without sending a request."),
     "rescore": ("rescore", "Score the outputs of an earlier run again."),
@@ -53,6 +54,7 @@ VERBS = {
     "import": ("import_files", "Import tests and results of another tool."),
     "cache": ("cache", "List, clear, export and import recorded calls."),
     "models": ("models", "Download and check local models."),
+    "schema": ("init", "Print the JSON Schema of suites, cases or reports."),
     "doctor": ("doctor", "Check the installation."),
 }
 """The module of each verb and its line in `--help`, in the order of `--help`."""

@@ -20,18 +20,7 @@ from . import flags
 
 PARTS = (
     *("evalmark", "aiohappyeyeballs", "aiohttp", "apsw", "genai-prices", "httptools", "jinja2", "jsonschema"),
-    *(
-        "msgspec",
-        "numpy",
-        "onnxruntime",
-        "pydantic",
-        "python-jsonpath",
-        "pyyaml",
-        "rapidfuzz",
-        "referencing",
-        "regex",
-        "rich",
-    ),
+    *("msgspec", "numpy", "onnxruntime", "pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich"),
     *("scipy", "sentencex", "tokenizers", "typer"),
 )
 """The required packages, in the order of `evalmark doctor`."""

@@ -44,7 +44,7 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
         if str(path).startswith(SESSIONS_PREFIX):
             recorded_cases(str(path).removeprefix(SESSIONS_PREFIX), settings, lambda _: None)
             return []
-        kind = _kind(path)
+        kind = kind_of_file(path)
         if kind == "metric":
             metric_named(str(path), str(path), ())
             return []
@@ -61,7 +61,7 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
         return str(fault).splitlines()
 
 
-def _kind(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:
+def kind_of_file(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:
     """Detect the kind of a file by its name or its top-level keys."""
     if is_metric(path):
         return "metric"

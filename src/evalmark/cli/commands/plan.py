@@ -23,6 +23,7 @@ from evalmark.storage.store.store import open_store
 
 from . import flags
 from .run import Files
+from .suite_files import find_suites
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -43,7 +44,7 @@ def add(app: typer.Typer) -> None:
 
 def plan(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    files: Files,
+    files: Files = None,
     target: flags.Target = None,
     model: flags.Model = None,
     judge: flags.Judge = None,
@@ -84,7 +85,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     share = None if shard is None else parse_shard(shard)
     with _open_run_store(settings.store) as run_store:
         options = RunOptions(store=run_store, settings=settings, limit=limit, only=only, shard=share)
-        for path in files:
+        for path in find_suites(files or (), settings):
             suite_plan = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(suite_plan, options)), terminal_style()))
             if suite_plan.imported:

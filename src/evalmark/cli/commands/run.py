@@ -13,11 +13,20 @@ from evalmark.core.lazy import LazyModule
 from . import flags
 
 if TYPE_CHECKING:
+    from evalmark.cli.commands import suite_files
     from evalmark.cli.terminal import run_command
 else:
+    suite_files = LazyModule("evalmark.cli.commands.suite_files")
     run_command = LazyModule("evalmark.cli.terminal.run_command")
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")]
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Suites (YAML or JSON), or folders of suites [evalmark.yaml, else the folder evals].",
+        show_default=False,
+    ),
+]
 
 
 def add(app: typer.Typer) -> None:
@@ -27,7 +36,7 @@ def add(app: typer.Typer) -> None:
 
 def run(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    files: Files,
+    files: Files = None,
     target: flags.Target = None,
     model: flags.Model = None,
     judge: flags.Judge = None,
@@ -69,14 +78,15 @@ def run(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Run suites: send every case to the target, score every output and report pass or fail.
 
-    With several suites, the worst exit code counts. With --shard, `evalmark merge` applies the gate, and exit code 0
+    Without FILE, `suites` of [tool.evalmark], evalmark.yaml or the folder evals are run. With several suites, the worst exit code counts. With --shard, `evalmark merge` applies the gate, and exit code 0
     means that every case of the shard ran.
     """
+    settings = flags.settings(**flags.settings_given(context))
+    named, files = files or [], suite_files.find_suites(files or (), settings)
     send_paths(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
     run_command.refuse_one_baseline(files, baseline)
     share = run_command.parse_shard_flag(shard, baseline)
-    settings = flags.settings(**flags.settings_given(context))
     plans = run_command.plan_suites(files, settings, run_command.overrides(context.params), share, quiet=quiet)
     show = run_command.RunDisplay(
         reports=output or (),
@@ -90,7 +100,8 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         resume=retry_errors or resume,
         retry_errors=retry_errors is not None,
     )
-    raise typer.Exit(run_command.run_plans(context.obj, list(zip(files, plans, strict=True)), settings, show))
+    arguments = suite_files.with_files(context.obj, named, files)
+    raise typer.Exit(run_command.run_plans(arguments, list(zip(files, plans, strict=True)), settings, show))
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:

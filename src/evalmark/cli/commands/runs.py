@@ -15,7 +15,7 @@ from evalmark.core.lazy import LazyModule
 from . import flags
 
 if TYPE_CHECKING:
-    from evalmark.cli.commands import file_checks
+    from evalmark.cli.commands import file_checks, suite_files
     from evalmark.cli.commands import sessions as session_commands
     from evalmark.core.values import run as runs
     from evalmark.core.values.run import Run
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evalmark.tracing.annotations import labels
 else:
     file_checks = LazyModule("evalmark.cli.commands.file_checks")
+    suite_files = LazyModule("evalmark.cli.commands.suite_files")
     session_commands = LazyModule("evalmark.cli.commands.sessions")
     runs = LazyModule("evalmark.core.values.run")
     run_list = LazyModule("evalmark.reports.terminal.run_list")
@@ -181,7 +182,14 @@ def _with_spending(run: "Run", run_store: "Store") -> "Run":
 
 
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suites, prompts, metrics and datasets.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Suites, folders of suites, prompts, metrics and datasets [the suites that `evalmark run` finds].",
+            show_default=False,
+        ),
+    ] = None,
     allow_code: flags.AllowCode = None,
 ) -> None:
     """Check suites, prompts, metrics and datasets completely, and list every error.
@@ -190,7 +198,7 @@ def validate(
     """
     settings = flags.settings(allow_code=allow_code or None)
     faulty = 0
-    for path in files:
+    for path in suite_files.find_suites(files or (), settings):
         notes: dict[str, None] = {}
         faults = file_checks.validate(path, settings, notes.setdefault)
         faulty += bool(faults)

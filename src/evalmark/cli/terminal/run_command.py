@@ -4,7 +4,6 @@ import gc
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -369,8 +368,6 @@ def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
         if since and loop.time() - since < SAME_SIGNAL_SECONDS:
             return
         if since:
-            if command := sys.modules.get("evalmark.models.providers.command"):
-                command.end_programs()
             print_error(f"\nExited at once. Resume with: {again} --resume\n")
             os._exit(INTERRUPTED)
         since = loop.time()

@@ -72,10 +72,24 @@ def add_import_folders(folders: Sequence[Path]) -> None:
     importlib.invalidate_caches()
 
 
+def _namesake_message(module: str, folders: Sequence[Path]) -> str:
+    """Return why a module is not the one in its folder, or an empty text: several suites may each have a `bot.py`."""
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    files = (path for folder in folders for path in (folder / module / "__init__.py", folder / f"{module}.py"))
+    own = next((path for path in files if path.is_file()), None)
+    if own is None or origin is None or own.resolve() == Path(origin).resolve() or unused_module_note(module, folders):
+        return ""
+    return (
+        f"{own} is not used, since {origin} is loaded under the same name; run the suites one at a time, or rename one of "
+        "the two modules."
+    )
+
+
 def _import_steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
     try:
         steps = [importlib.import_module(module)]
-        for step in attribute.split("."):
+        namesake = _namesake_message(module.partition(".")[0], folders)
+        for step in () if namesake else attribute.split("."):
             steps.append(_attribute(steps[-1], step))
     except ModuleNotFoundError as missing:
         where = ", ".join(dict.fromkeys(map(str, folders)))
@@ -87,6 +101,8 @@ def _import_steps(name: str, module: str, attribute: str, what: str, folders: Se
         raise ConfigError(f"{what} {name!r}: {missing}") from missing
     except (Exception, SystemExit) as broken:  # the user's module runs here; a script may end with SystemExit
         raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
+    if namesake:
+        raise ConfigError(f"{what} {name!r}: {namesake}")
     return steps
 
 

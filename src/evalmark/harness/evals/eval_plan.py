@@ -9,9 +9,10 @@ from evalmark.core.protocols import Target
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo
+from evalmark.core.values.score import Score
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.planning.judges import scorer_specs
-from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, embedder_for
+from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, ScorerSpec, embedder_for
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.targets.function import as_target
 
@@ -19,6 +20,20 @@ from .eval_spec import EvalSpec
 from .thresholds import with_thresholds
 
 NO_OUTPUT = "the task returned None; return a text, JSON or an Output (is a `return` missing?)"
+
+NO_JUDGE = "no judge is named; use --evalmark-judge PROVIDER/MODEL, EVALMARK_JUDGE or judge="
+"""The reason of a score that a judge was to give, where pytest runs without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingJudge:
+    """A scorer whose judge is missing: every output is unscored."""
+
+    name: str
+
+    def __call__(self) -> Score:
+        """Return no score, and say how to name a judge."""
+        return Score(name=self.name, status="unscored", reason=NO_JUDGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +66,12 @@ def plan_eval(
     run_session: RunSession,
     score_name: str = "",
     load: Loader | None = None,
+    *,
+    needs_judge: bool = True,
 ) -> Plan:
     """Return the eval as a plan over these rows; `score_name` renames its only scorer.
+
+    Without `needs_judge`, a scorer whose judge is missing returns no score instead of being refused.
 
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
@@ -68,7 +87,9 @@ def plan_eval(
         specs = tuple(replace(one, name=score_name) for one in specs)
     specs = with_thresholds(specs, eval_spec.threshold, eval_spec.place)
     without_judge = [one.bound(None).name for one in specs if one.needs_judge and one.judge is None]
-    if without_judge:
+    if without_judge and not needs_judge:
+        specs = tuple(_unjudged(one) if one.needs_judge and one.judge is None else one for one in specs)
+    elif without_judge:
         verb = "needs" if len(without_judge) == 1 else "need"
         raise ConfigError(
             f"{eval_spec.place}: {', '.join(without_judge)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
@@ -89,13 +110,19 @@ def plan_eval(
     )
 
 
+def _unjudged(spec: ScorerSpec) -> ScorerSpec:
+    """Replace a scorer whose judge is missing by one that says so."""
+    name = spec.bound(None).name
+    return ScorerSpec(scorer=MissingJudge(name), name=name, threshold=spec.threshold, decides=spec.decides)
+
+
 def check_eval(eval_spec: EvalSpec, run_session: RunSession) -> str:
     """Check an eval without reading data or loading a model, and return the name of its task.
 
     Raises:
         ConfigError: a part of it cannot be used; the message begins with its place.
     """
-    plan = plan_eval(eval_spec, (), run_session, load=_load_nothing)
+    plan = plan_eval(eval_spec, (), run_session, load=_load_nothing, needs_judge=False)
     try:
         run_session.check(plan)
     except ConfigError as error:
@@ -112,15 +139,24 @@ def _load_nothing(name: str, settings: Settings, folders: tuple[Path, ...]) -> N
 
 
 def prepare_eval(
-    eval_spec: EvalSpec, rows: Sequence[Case | BadRow], run_session: RunSession, score_name: str = ""
+    eval_spec: EvalSpec,
+    rows: Sequence[Case | BadRow],
+    run_session: RunSession,
+    score_name: str = "",
+    *,
+    needs_judge: bool = False,
 ) -> PreparedPlan:
     """Check an eval and bind it, for those of its rows that are cases.
+
+    Without `needs_judge`, a scorer whose judge is missing returns no score instead of being refused.
 
     Raises:
         ConfigError: a part of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    plan = plan_eval(eval_spec, [row for row in rows if isinstance(row, Case)], run_session, score_name)
+    plan = plan_eval(
+        eval_spec, [row for row in rows if isinstance(row, Case)], run_session, score_name, needs_judge=needs_judge
+    )
     try:
         return run_session.prepare(plan)
     except ConfigError as error:

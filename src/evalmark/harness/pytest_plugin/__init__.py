@@ -18,6 +18,7 @@ from evalmark.harness.evals.pytest_run import CURRENT_PYTEST_RUN
 from .skips import PLACE, Skips, mark_skipped, skipped_items
 
 REPLAY = ("auto", "replay", "record", "strict", "off")
+SOFT = "evals that do not pass leave the exit code unchanged"
 _PLUGIN = pytest.StashKey[Any]()
 _ITEM = pytest.StashKey[pytest.Item | None]()
 _RUN_TOKEN = pytest.StashKey[Any]()
@@ -32,6 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         default=None,
         help="Run evals; without it they are skipped, since they may cost money.",
+    )
+    add(
+        "--evalmark-judge",
+        metavar="MODEL",
+        help="The judge of evals that name none, such as openai/NAME; several separated by commas; else EVALMARK_JUDGE.",
     )
     add(
         "--evalmark-store",
@@ -66,6 +72,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--evalmark-min-score", metavar="SCORE", type=_share, help="Minimum mean of every metric.")
     add("--evalmark-max-unscored", metavar="N", type=_number, help="Maximum number of unscored trials [0].")
     add("--evalmark-max-errors", metavar="N", type=_number, help="Maximum number of trials with an error [0].")
+    add(
+        "--evalmark-soft",
+        action="store_true",
+        default=False,
+        help="Report evals that do not pass as soft-failed; they do not change the exit code.",
+    )
     parser.addini("evalmark_run", "Run evals also without --evalmark.", type="bool", default=False)
 
 
@@ -79,6 +91,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Skips(), "evalmark-skips")
     config.stash[_ITEM] = None
     config.stash[_RUN_TOKEN] = CURRENT_PYTEST_RUN.set(lambda: plugin_of(config).state)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say that evals cannot fail this run."""
+    if _is_on(config) and config.getoption("evalmark_soft"):
+        return f"evalmark: --evalmark-soft, {SOFT}"
+    return None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError, EvalmarkError
-from evalmark.core.text import safe_for_ci
+from evalmark.core.text import clean, safe_for_ci
 from evalmark.core.values.run import Run
 from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.harness.evals.failure import EvalFailedError
@@ -116,6 +116,8 @@ class Hooks:
             _set_short_message(report, str(call.excinfo.value))
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
+            if self._state.is_soft and report.failed and item.stash[VERDICT] not in ("pass", "ungated"):
+                _soften(report)
         if isinstance(self._state.keeper, WorkerResults):
             self._state.keeper.send(report, self._begun(item) if call.when == "setup" else None)
         return report
@@ -128,11 +130,23 @@ class Hooks:
         return None if case is None else case.unfinished_part()
 
 
+def first_line(longrepr: Any) -> str:
+    """Return the first line of what pytest prints of a failed test."""
+    crash = getattr(longrepr, "reprcrash", None)
+    return clean(str(longrepr) if crash is None else crash.message).strip().partition("\n")[0]
+
+
 def _set_short_message(report: Any, message: str) -> None:
     """Set the line of a failed test in pytest's short summary: the score, without the exception's name."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = safe_for_ci(message)
+
+
+def _soften(report: Any) -> None:
+    """Report a failed eval as pytest reports an expected failure: it is listed, and the exit code stays."""
+    report.evalmark_soft = True
+    report.outcome, report.wasxfail = "skipped", first_line(report.longrepr)
 
 
 def _in_trial_context(

@@ -66,14 +66,20 @@ class PluginState:
         """
         option, here = self.config.getoption, self.config.invocation_params.dir
         replay = option("evalmark_replay")
-        settings = load_settings(
-            environ,
-            here,
-            {"store": option("evalmark_store"), "replay": "auto" if replay == "replay" else replay},
-        )
+        flags = {
+            "store": option("evalmark_store"),
+            "judge": option("evalmark_judge"),
+            "replay": "auto" if replay == "replay" else replay,
+        }
+        settings = load_settings(environ, here, flags)
         store = resolve_location(here, settings.store)  # a test may change the working directory
         workers = 1 if self.worker is None else int(self.worker["workercount"])
         return worker_share(replace(settings, store=store), workers)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether evals that do not pass leave the exit code unchanged."""
+        return bool(self.config.getoption("evalmark_soft"))
 
     @cached_property
     def gate(self) -> Gate | None:

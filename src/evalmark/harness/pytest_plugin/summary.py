@@ -1,5 +1,6 @@
 """The end of a test run with evals: closes the run, prints its table, applies its gate."""
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -7,19 +8,26 @@ from typing import Any
 import pytest
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.text import clean, one_line, safe_for_ci
+from evalmark.core.text import clean, count, one_line, safe_for_ci
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
+from evalmark.harness.evals.eval_case import TEST
+from evalmark.harness.evals.eval_plan import NO_JUDGE
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.eval_table import eval_screen
+from evalmark.reports.text.numbers import number_text
+from evalmark.reports.text.verdicts import gate_outcome
 from evalmark.stats.summary.gate import GateVerdict, apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
+from .hooks import first_line
 from .result_store import RunKeeper, read_payload
 from .state import PluginState, print_line
 
+SOFT_FAIL = "SOFT FAIL"
+SOFT_VERDICTS = {"fail": "failed", "unscored": "unscored", "error": "with errors"}
 WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e", "EVAL ERROR")}
 """Category, letter and word of pytest for a test without a verdict."""
 
@@ -35,7 +43,9 @@ class EvalSummary:
         """Running tests of evals in workers, by id."""
         self._details: list[tuple[str, str, Any]] = []
         """Tests without a verdict: pytest's word, the id, and the message."""
-        self._interrupted = False
+        self._soft = Counter[str]()
+        """Tests that did not pass but leave the exit code unchanged, by verdict."""
+        self._interrupted = self._is_over = False
         self._notes: list[str] = []
         self._run: Run | None = None
         self._fault = ""
@@ -51,6 +61,9 @@ class EvalSummary:
             self._others_failed += 1
         if report.failed and verdict in WORDS:
             self._details.append((WORDS[verdict][2], report.nodeid, report.longrepr))
+        elif getattr(report, "evalmark_soft", False):
+            self._details.append((SOFT_FAIL, report.nodeid, report.longrepr))
+            self._soft[str(verdict)] += 1
 
     def _take(self, report: Any) -> None:
         payload_at_start = getattr(report, "evalmark_begun", None)
@@ -72,12 +85,21 @@ class EvalSummary:
             self._fault = str(error)
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, Any] | None:
-        """Name unscored trials and errors; both fail."""
+        """Name unscored trials, errors and soft failures, and show the scores of each test."""
         verdict = getattr(report, "evalmark_verdict", None)
-        if report.when == "call" and report.failed and verdict in WORDS:
+        if verdict is None or report.when != "call":
+            return None
+        scores = "" if self._is_over else _scores(report)  # pytest's short summary begins lines with the same word
+        if getattr(report, "evalmark_soft", False):
+            return "soft-failed", "S", (f"{SOFT_FAIL}{scores}", {"yellow": True})
+        if report.failed and verdict in WORDS:
             category, letter, word = WORDS[verdict]
-            return category, letter, (word, {"yellow": True})
-        return None
+            return category, letter, (f"{word}{scores}", {"yellow": True})
+        if hasattr(report, "wasxfail") or not scores or report.skipped:
+            return None
+        if report.passed:
+            return "passed", ".", (f"PASSED{scores}", {"green": True})
+        return "failed", "F", (f"FAILED{scores}", {"red": True})
 
     def pytest_keyboard_interrupt(self) -> None:
         """Mark the run as interrupted, so that it can be resumed."""
@@ -95,6 +117,7 @@ class EvalSummary:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the run; a gate decides the exit code of the evals."""
         state = self._state
+        self._is_over = True
         if not state.on:
             return
         try:
@@ -106,7 +129,7 @@ class EvalSummary:
             return
         ended_by_tests = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if state.gate is not None and ended_by_tests and not session.config.option.collectonly:
-            holds = self._verdict(state.gate).outcome == "pass" and not self._others_failed
+            holds = (state.is_soft or self._verdict(state.gate).outcome == "pass") and not self._others_failed
             session.exitstatus = pytest.ExitCode.OK if holds else pytest.ExitCode.TESTS_FAILED
 
     def _close_run(self, session: pytest.Session) -> Run | None:
@@ -132,8 +155,11 @@ class EvalSummary:
         """Print the table of evals, and details of trials that could not be scored."""
         state = self._state
         if state.config.option.tbstyle != "no":
-            for _, nodeid, details in self._details:
-                terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
+            for word, nodeid, details in self._details:
+                if NO_JUDGE in str(details) and word != WORDS["error"][2]:
+                    continue  # one line at the end says it for all of them
+                title = "soft-failed" if word == SOFT_FAIL else "not judged"
+                terminalreporter.section(f"{title}: {clean(nodeid)}", sep="_", yellow=True, bold=True)
                 terminalreporter.write_line(clean(str(details)))
         if self._fault:
             terminalreporter.section("evals", red=True)
@@ -141,15 +167,25 @@ class EvalSummary:
         is_gated = state.on and state.gate is not None and not state.config.option.collectonly
         if self._run is not None or is_gated:
             self._print_table(terminalreporter)
+        if state.is_soft and state.on and not state.config.option.collectonly:
+            self._print_soft(terminalreporter)
         if "E" in terminalreporter.reportchars:
             self._print_unscored(terminalreporter)
+
+    def _print_soft(self, reporter: Any) -> None:
+        """Say loudly how many evals did not pass although the exit code does not show it."""
+        gate = None if self._state.gate is None else self._verdict(self._state.gate)
+        words = [f"{self._soft[verdict]} {name}" for verdict, name in SOFT_VERDICTS.items() if self._soft[verdict]]
+        failed = [f"{count(self._soft.total(), 'eval')} did not pass ({', '.join(words)})"] if words else []
+        failed += [] if gate is None or gate.outcome == "pass" else [f"the gate {gate_outcome(gate)}"]
+        text = f"{'; '.join(failed)}; the exit code does not show it." if failed else "every eval passed."
+        look = {"yellow": True, "bold": True} if failed else {"green": True}
+        reporter.write_line(f"--evalmark-soft: {text}", **look)
 
     def _print_unscored(self, reporter: Any) -> None:
         """Print a line for each trial that could not be scored, as pytest's short summary does for failures."""
         for word, nodeid, details in self._details:
-            crash = getattr(details, "reprcrash", None)
-            message = clean(str(details) if crash is None else crash.message).strip().partition("\n")[0]
-            line = f"{word} {clean(nodeid)} - {message}"
+            line = f"{word} {clean(nodeid)} - {first_line(details)}"
             reporter.write_line(one_line(line, max(40, reporter._tw.fullwidth - 1)), yellow=True)
 
     def _print_table(self, reporter: Any) -> None:
@@ -168,10 +204,30 @@ class EvalSummary:
         baseline = state.keeper.baseline if isinstance(state.keeper, RunKeeper) else None
         verdict = None if state.gate is None else self._verdict(state.gate)
         reporter.write(safe_for_ci(eval_screen(run, costs, look, verdict=verdict, baseline=baseline)))
+        if message := _missing_judge(run):
+            reporter.write_line(clean(message), yellow=True, bold=True)
         if run.id:
             reporter.write_line(f"Show it again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
             reporter.write_line(f"To resume, run the same pytest command with: --evalmark-resume {run.id}")
+
+
+def _scores(report: Any) -> str:
+    """Return the scores of a test as ` (name value, …)`; empty if it has none of its own."""
+    shown = [
+        f"{clean(name.removeprefix('score.'))} {number_text(value) if isinstance(value, float) else value}"
+        for name, value in report.user_properties
+        if name.startswith("score.") and name != f"score.{TEST}" and value != "skipped"
+    ]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+def _missing_judge(run: Run) -> str:
+    """Return which scores are missing for want of a judge, and how to name one; empty if none are."""
+    missing = [[score.name for score in result.scores if score.reason == NO_JUDGE] for result in run.results]
+    names = ", ".join(dict.fromkeys(name for found in missing for name in found))
+    number = count(sum(map(bool, missing)), "case")
+    return f"{number} without a score of {names}: {NO_JUDGE}." if names else ""
 
 
 def _lost(unfinished: Run, why: str) -> Run:

@@ -43,11 +43,10 @@ class AiohttpPool:
             timeout=aiohttp.ClientTimeout(),  # the caller has a deadline
         )
 
-    async def send(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> "RawResponse":
-        """Send a request and return the whole response. Raises NetworkError if there is none."""
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> "RawResponse":
+        """Send a POST request and return the whole response. Raises NetworkError if there is none."""
         try:
-            response = await self._session.request(
-                method,
+            response = await self._session.post(
                 url,
                 # aiohttp warns about large bodies passed as bytes.
                 data=body if len(body) < _LARGE_BODY else io.BytesIO(body),

@@ -99,7 +99,8 @@ def verdict_sentence(comparison: Comparison) -> str:
     changes = [(target, change) for target in comparison.targets for change in target.changes]
     decided = [(c, t) for t, c in changes if t.outcome_of(c) == comparison.outcome]
     decisive = [
-        _values_text(c) if comparison.is_of_one_run else change_sentence(c, t if several else None) for c, t in decided
+        _values_text(c) if comparison.is_of_one_run else change_sentence(c, t if several else None) + _flips_text(c, t)
+        for c, t in decided
     ]
     if not comparison.targets:
         return "Nothing could be compared."
@@ -169,6 +170,18 @@ def change_sentence(change: MetricChange, target: TargetChange | None = None) ->
     verb = "rose" if now > before else "fell"
     of = f" of {one_line(target.target, 40)}" if target is not None else ""
     return f"{metric_name(change)}{of} {verb} from {metric_value(change, before)} to {metric_value(change, now)}"
+
+
+def _flips_text(change: MetricChange, target: TargetChange) -> str:
+    """Count the cases that broke or were fixed, after the change of the pass rate; empty for a metric."""
+    flips = [] if change.name else [flip for flip in target.flips if not flip.metric]
+    broke = sum(flip.is_worse for flip in flips)
+    # A case with repeats can pass less often and still pass sometimes.
+    is_whole = all({flip.before, flip.now} <= {0.0, 1.0} for flip in flips)
+    verbs = ("broke", "fixed") if is_whole else ("worse", "better")
+    counts = [(n, verb) for n, verb in zip((broke, len(flips) - broke), verbs, strict=True) if n]
+    texts = [f"{n:,} {verb}" if place else f"{count(n, 'case')} {verb}" for place, (n, verb) in enumerate(counts)]
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -311,7 +324,9 @@ def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str])
         yield f"not scored: {', '.join(missing)}."
     if change.is_in_doubt or change.may_be_worse:
         yield _whatever_is_missing(change)
-    if target.outcome_of(change) == difference.judged_outcome == "cannot tell" and difference.n:
+    is_open = target.outcome_of(change) == difference.judged_outcome == "cannot tell" and difference.n
+    # More cases would not undo what another metric has shown.
+    if is_open and not any(target.outcome_of(other) == "worse" for other in target.changes):
         yield _what_would_decide(change, difference)
 
 

@@ -25,7 +25,7 @@ from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.shards import shard_assignment
 from evalmark.runs.execution.trial_source import TrialSource
 from evalmark.runs.planning.check import check, raise_faults
-from evalmark.runs.planning.models import ConfiguredModel, replay_mode
+from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_of
 from evalmark.runs.session.run_session import RunSession
 from evalmark.runs.targets.given_target import GivenTarget
@@ -213,7 +213,7 @@ class _Estimator:
 
     def _counting(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, ConfiguredModel) else model
-        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, replay_mode(inner, self.options.settings)))
+        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, self.options.settings.replay))
         counting = _CountingModel(inner, self.call_log, tally, self.seen, questions)
         return replace(model, model=counting) if isinstance(model, ConfiguredModel) else counting
 

@@ -220,7 +220,7 @@ class _Pipeline:
 
 
 class ResultWriter:
-    """Writes results of concurrent tasks in batches; a task waits while the queue is full."""
+    """Writes results of concurrent tasks in batches, in the order in which they arrive; a task waits while the queue is full."""
 
     def __init__(self, work: Work, limits: Limits, watch: ResultCallback | None) -> None:
         self.recorded = 0
@@ -230,7 +230,10 @@ class ResultWriter:
         self._many = min(limits.batch, limits.window // 2)
         """Results that are written at once, without waiting for more."""
         self._watch, self._on_verdicts = watch, work.on_verdicts
-        self._done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
+        self._done: asyncio.Queue[Result | None] = asyncio.Queue()
+        self._most = limits.window
+        """Queued results from which on the tasks that queue them wait."""
+        self._has_space = asyncio.Event()
         self._is_over = False
         self._enough: asyncio.Future[None] | None = None
         """Ends the wait for more results; None: the writer does not wait for more."""
@@ -238,14 +241,20 @@ class ResultWriter:
         """Whether a queued result does not wait for more."""
 
     async def put(self, result: Result, *, at_once: bool = False) -> None:
-        """Queue a result; waits while the queue is full. With `at_once` it does not wait for more results."""
+        """Queue a result, then wait while the queue is full. With `at_once` the result does not wait for more results.
+
+        It is queued first, so that no result waits longer than those that came after it.
+        """
         self._is_urgent = self._is_urgent or at_once
-        await self._done.put(result)
+        self._done.put_nowait(result)
         if at_once or self._done.qsize() >= self._many:
             self._end_wait()
+        if self._done.qsize() >= self._most:
+            self._has_space.clear()
+            await self._has_space.wait()
 
     def end(self) -> None:
-        """Announce the end without waiting, since the queue may be full and the sink may have failed."""
+        """Announce the end."""
         self._is_over = True
         if self._done.empty():
             self._done.put_nowait(None)
@@ -274,6 +283,8 @@ class ResultWriter:
             while len(batch) < self._batch and not self._done.empty():
                 if (result := self._done.get_nowait()) is not None:
                     batch.append(result)
+            if self._done.qsize() < self._most:
+                self._has_space.set()
             batch = [*map(masked_result, batch)]  # from here on, it leaves the process
             await self._sink.write(batch)
             self._masked += sum(result.output.masked for result in batch)

@@ -110,7 +110,7 @@ def _check_many(value: Any, hint: Any, where: str) -> None:
 def _check_all(values: Iterable[Any], hint: Any, where: str) -> None:
     if hint is float:  # numbers can be many
         for value in values:
-            if type(value) is not float or not math.isfinite(value):
+            if type(value) is not int and (type(value) is not float or not math.isfinite(value)):
                 _check_number(value, hint, where)
         return
     if hint in (int, bool):

@@ -45,7 +45,7 @@ def _sentences(psycopg: Any) -> list[tuple[Any, type[StoreError], str]]:
         (
             errors.InsufficientPrivilege,
             StoreError,
-            "this user lacks a permission ({}); docs/explanation/store.md lists the permissions that are needed.",
+            "this user lacks a permission ({}); docs/how-to/team-store.md lists the permissions that are needed.",
         ),
         (
             errors.ReadOnlySqlTransaction,
