@@ -1,15 +1,21 @@
 """What evalmark depends on and what it ships: as written down, and nothing else."""
 
 import importlib.metadata
+import json
+import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 import zipfile
 from collections.abc import Iterator
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
 
 import pytest
@@ -24,7 +30,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 PAGE = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-IMPORTED_AS = {"genai-prices": "genai_prices", "pyyaml": "yaml"}
+IMPORTED_AS = {"genai-prices": "genai_prices", "python-jsonpath": "jsonpath", "pyyaml": "yaml"}
 BUILT_BY = "hatchling"
 MACHINES = [
     {"sys_platform": name, "platform_system": system, "os_name": os_name, "platform_machine": machine}
@@ -57,7 +63,7 @@ def pins() -> dict[str, str]:
 def closure(requirements: list[str], *, everywhere: bool) -> set[str]:
     """All that pip would install for them: here, or on any of our platforms; what is not installed ends the walk."""
     machines = MACHINES if everywhere else [{}]
-    versions = ("3.11", "3.12", "3.13") if everywhere else (".".join(platform.python_version_tuple()[:2]),)
+    versions = ("3.11", "3.12", "3.13", "3.14") if everywhere else (".".join(platform.python_version_tuple()[:2]),)
     found: set[tuple[str, tuple[str, ...]]] = set()
     for machine in machines:
         for version in versions:
@@ -172,13 +178,22 @@ def test_constraints_keep_the_lower_bounds():
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the source archive, built without a network."""
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+def build(source: Path, folder: Path) -> Path:
     for module in (BUILT_BY, "trove_classifiers"):
         pytest.importorskip(module, reason=f"{BUILT_BY} is not installed in full, so nothing can be built here")
-    folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", BUILT_BY, "build", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+def metadata_of(folder: Path) -> Message:
+    (wheel,) = folder.glob("*.whl")
+    text = zipfile.ZipFile(wheel).read(f"evalmark-{PROJECT['version']}.dist-info/METADATA")
+    return message_from_string(text.decode("utf-8"))
 
 
 def tracked() -> set[str]:
@@ -232,3 +247,65 @@ def test_the_source_archive_holds_the_same_bytes(built):
             packed = file.extractfile(f"evalmark-{PROJECT['version']}/{name}")
             assert packed is not None
             assert packed.read() == (ROOT / name).read_bytes(), name
+
+
+def test_without_a_base_address_nothing_names_one(built):
+    if PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["base-address"]:
+        pytest.skip("the base address is known")
+    metadata = metadata_of(built)
+    assert not {"Project-URL", "Home-page", "Author", "Author-email", "Maintainer"} & set(metadata)
+    assert metadata.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_with_a_base_address_links_pictures_and_schemas_lead_there(built, tmp_path):
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path, filter="data")
+    source = tmp_path / f"evalmark-{PROJECT['version']}"
+    text, base = (source / "pyproject.toml").read_text(encoding="utf-8"), "https://code.invalid/owner/evalmark"
+    (source / "pyproject.toml").write_text(
+        re.sub('^base-address = ".*"$', f'base-address = "{base}/"', text, flags=re.MULTILINE), encoding="utf-8"
+    )
+    readme = "[Start](docs/README.md#start) ![run](docs/pictures/run.svg) [here](#top) [there](https://b.invalid/c)"
+    (source / "README.md").write_text(f'{readme}\n<img src="docs/pictures/run-light.png">\n', encoding="utf-8")
+    folder = build(source, tmp_path / "dist")
+    metadata, tag = metadata_of(folder), f"v{PROJECT['version']}"
+    assert f"Homepage, {base}" in metadata.get_all("Project-URL")
+    assert metadata.get_payload() == (
+        f"[Start]({base}/blob/{tag}/docs/README.md#start) ![run]({base}/raw/{tag}/docs/pictures/run.svg) [here](#top) "
+        f'[there](https://b.invalid/c)\n<img src="{base}/raw/{tag}/docs/pictures/run-light.png">\n'
+    )
+    (wheel,) = folder.glob("*.whl")
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".schema.json")]
+    assert len(names) == len(set(names)) > 1
+    for name in names:
+        schema = json.loads(zipfile.ZipFile(wheel).read(name))
+        assert schema["$id"] == f"{base}/raw/{tag}/src/{name}"
+
+
+@pytest.mark.slow
+def test_the_package_index_would_accept_what_is_built(built):
+    files = [str(path) for path in built.iterdir() if path.name.startswith("evalmark-")]
+    command = [sys.executable, "-m", "twine", "check", "--strict", *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == len(files) == 2
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_makes_a_working_program(built, tmp_path):
+    """As pipx and uvx do it: an environment of its own, here with the libraries of this one."""
+    (wheel,) = built.glob("*.whl")
+    venv.create(tmp_path / "env", with_pip=False)
+    purelib = sysconfig.get_path("purelib", vars={"base": str(tmp_path / "env")})
+    shutil.unpack_archive(wheel, purelib, format="zip")
+    (Path(purelib) / "libraries.pth").write_text("\n".join(p for p in sys.path if p.endswith("-packages")) + "\n")
+    python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    program = [str(python), "-c", "import evalmark; print(evalmark.__file__); from evalmark.cli import main; main()"]
+    version = subprocess.run([*program, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert str(tmp_path) in version.stdout
+    assert f"evalmark {PROJECT['version']}, Python {platform.python_version()}" in version.stdout
+    (tmp_path / "cases.jsonl").write_text('{"input": "2 + 2", "expected": "4", "answer": "4"}\n')
+    (tmp_path / "suite.json").write_text('{"datasets": ["cases.jsonl"], "metrics": ["equals"]}')
+    done = subprocess.run([*program, "run", "suite.json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Draws the README's pictures of a terminal from what the commands really print.
+"""Draws the pictures of a terminal in README and docs from what the commands really print.
 
 Run: python docs/pictures/draw.py
 """
@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from rich.ansi import AnsiDecoder
@@ -18,18 +17,12 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from shown import missing_words, words_of_svg
 
-from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
-
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 WIDTH = 100
 PICTURES = {
     "rag.svg": "evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 --worst 2",
-    "run.svg": "evalmark run examples/similarity/suite-v2.yaml --worst 2",
 }
-EVALS = "pytest --evalmark --no-header -v"
-"""Drawn from the README's own test file; a script plays the judge."""
-EVALS_FILE = re.compile(r"^```python\n# (test_\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMPARED = "evalmark compare last last~1 --pairs -n 1"
 """Drawn from examples/library, before and after its prompt is changed."""
 CALM = TerminalTheme(
@@ -46,24 +39,21 @@ CALM = TerminalTheme(
         (110, 114, 118),
     ],
 )
-NOTHING: Mapping[str, str] = {}
 FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
-def printed(command: str, store: Path, folder: Path = ROOT, more: Mapping[str, str] = NOTHING) -> str:
+def printed(command: str, store: Path, folder: Path = ROOT) -> str:
     """Return what a command prints to a terminal of `WIDTH` columns, colours included.
 
     Raises:
         SystemExit: the command ends with another exit code than 0 (the gate holds) or 1 (it fails).
     """
-    # In CI pytest does not cut its lines.
-    known = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS")}
-    known |= {"COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
+    known = os.environ | {"COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
     words = [sys.executable, "-m", *command.split()]
     reading, writing = pty.openpty()
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,
+        subprocess.Popen(words, cwd=folder, env=known, stdout=writing, stderr=errors) as process,
     ):
         os.close(writing)
         chunks = []
@@ -92,24 +82,6 @@ def draw(command: str, text: str) -> str:
     drawn = console.export_svg(title="", theme=CALM, unique_id="evalmark")
     drawn = re.sub(r"<!--.*?-->\s*", "", drawn)
     return FONT.sub("", drawn).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
-
-
-def judge(said: ScriptedRequest) -> dict[str, str]:
-    """What the judge says of the README's two capitals."""
-    if "Bergen" in said.text:
-        return {"reason": "The output names Bergen, the expected answer Oslo.", "answer": "D"}
-    return {"reason": "Both name Paris.", "answer": "C"}
-
-
-def evals(folder: Path) -> str:
-    """What pytest prints of the README's test file."""
-    name, text = EVALS_FILE.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0]
-    (folder / name).write_text(f"# {name}\n{text}", encoding="utf-8")
-    with ScriptedServer(judge) as server:
-        asked = {"OPENAI_BASE_URL": f"{server.url}/v1", "EVALMARK_JUDGE": "openai/NAME"}
-        text = printed(EVALS, folder / "evalmark.db", folder, asked)
-    # pytest counts while it collects, in a line that it writes over.
-    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
 
 
 def compared(folder: Path) -> str:
@@ -141,7 +113,6 @@ def write(name: str, command: str, text: str) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        write("pytest.svg", EVALS, evals(Path(folder)))
         write("compare.svg", COMPARED, compared(Path(folder)))
         for name, command in PICTURES.items():
             write(name, command, printed(command, Path(folder) / "evalmark.db"))

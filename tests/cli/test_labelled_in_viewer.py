@@ -4,15 +4,11 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import evalmark as library
 from evalmark.recording import flush
 from evalmark.stats.calibration.lock_reader import read_lock
 from evalmark.store import open_store
 from evalmark.unit_tests import UnitTest
-
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 from tests.reports.viewer.conftest import POLICY, TOKEN, asked, sent, shown
 
 STORE = ".evalmark/evalmark.db"

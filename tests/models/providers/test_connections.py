@@ -620,7 +620,9 @@ def test_a_server_that_refuses_at_all_its_addresses_is_one_sentence(monkeypatch)
             await http_client.close()
             return found
 
-        assert asyncio.run(run()) == ["no connection could be made: Connection refused."]
+        assert asyncio.run(run()) == [
+            "no connection could be made: Connection refused. Start the server, or check the address."
+        ]
 
 
 def test_a_name_is_looked_up_once_for_many_connections(monkeypatch):

@@ -287,7 +287,10 @@ def test_a_server_that_is_not_there_is_one_sentence():
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         error = failed(f"http://127.0.0.1:{port}")
-    assert str(error) == f"127.0.0.1:{port}: no connection could be made: Connection refused."
+    assert (
+        str(error)
+        == f"127.0.0.1:{port}: no connection could be made: Connection refused. Start the server, or check the address."
+    )
     assert error.fault == "transient"
 
 

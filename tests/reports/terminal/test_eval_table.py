@@ -76,7 +76,7 @@ def test_a_baseline_says_which_cases_changed(before, said):
 def test_a_case_without_a_name_of_its_own_goes_by_its_input():
     mine = run([result("0123456789ab", 0.1, question="Where is\nPeru?")])
     text = eval_screen(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0, question="Where is\nPeru?")], "b"))
-    assert "worse: “Where is Peru?”" in text
+    assert "worse: Where is Peru?" in text
 
 
 def test_repeats_are_told_from_cases_and_hostile_names_do_nothing():

@@ -123,7 +123,7 @@ PLAIN = (Metric(name="m"),)
 
 
 CASE_NAMES = (
-    pytest.param("53383426a9b2", "53383426a9b2 “What is the capital of Peru, as…”: ", id="an id that was made"),
+    pytest.param("53383426a9b2", "What is the capital of Peru, asked twice?: ", id="an id that was made"),
     pytest.param("peru", "peru: ", id="an id that somebody gave"),
 )
 """Ids of the one case of `of_one_case`, with how a report names it."""

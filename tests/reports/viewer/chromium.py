@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+import uvicorn
 
 from evalmark.reports.viewer import app
 from evalmark.reports.viewer.auth.server import Listener, bind
 from evalmark.store import Store
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 SHELL = shutil.which("chromium-headless-shell")
 """The same engine without windows, menus and their own pages, which are work too."""
 CHROMIUM = SHELL or shutil.which("chromium")

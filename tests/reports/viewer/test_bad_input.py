@@ -25,7 +25,6 @@ from .test_pages import page, words
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)

@@ -11,16 +11,13 @@ from evalmark import Case, Output, Result, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text import comparison
-from evalmark.store import open_store
-
-pytest.importorskip("starlette")
-
 from evalmark.reports.viewer.app import starlette_app
 from evalmark.reports.viewer.background import BackgroundFigures
 from evalmark.reports.viewer.comparisons import EarlierComparison, earlier_comparison
 from evalmark.reports.viewer.comparisons import prepared_comparison as compared_beside
 from evalmark.reports.viewer.page_context import PageContext
 from evalmark.reports.viewer.store_view import StoreView
+from evalmark.store import open_store
 
 from .conftest import POLICY, a_run, asked, from_browser, keep, result, shown
 from .test_pages import checked

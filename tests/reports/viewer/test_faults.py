@@ -15,8 +15,6 @@ from tests.reports.viewer.auth.test_server import served
 from .conftest import SESSION, a_run, from_browser, keep, keep_session, result, shown
 from .test_pages import checked, words
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = a_run().id
 PAGES = (
     "/",

@@ -5,8 +5,6 @@ import re
 import time
 from dataclasses import replace
 
-import pytest
-
 from evalmark import Case, Gate, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
@@ -15,8 +13,6 @@ from evalmark.reports.viewer.runs_page import GATED
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import POLICY, a_run, from_browser, keep, shown
-
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 
 def answered(passed: int, of: int = 10, *, gated: bool = True) -> list[Result]:

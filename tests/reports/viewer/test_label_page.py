@@ -13,8 +13,6 @@ from evalmark.tracing.annotations.labels import result_subject
 from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
 from .test_pages import checked
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = "20261121-101500-3f9a"
 QUEUE = f"/label/queue?what=run%3A{RUN}"
 

@@ -11,8 +11,6 @@ from evalmark.tracing.annotations.labels import result_subject
 
 from .conftest import a_run, asked, from_browser, keep, result, sent, shown
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = "20261121-101500-3f9a"
 FIRST = {"run": RUN, "number": "1"}
 CASE = f"/runs/{RUN}/results/1"

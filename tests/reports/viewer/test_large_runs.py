@@ -17,8 +17,6 @@ from evalmark.store import open_store
 from .conftest import a_run, from_browser, keep, shown
 from .test_pages import PAGE, RUN, page, words
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 COUNT = 5_200
 """More than are sorted while a page waits."""
 

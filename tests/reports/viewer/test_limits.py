@@ -9,8 +9,6 @@ from evalmark.core.values.run import OUTSIDE_LIMITS, Metric
 from .conftest import a_run, from_browser, keep, shown
 from .test_run_changes import answered
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 
 @pytest.fixture
 def fallen(store):

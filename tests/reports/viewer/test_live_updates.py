@@ -17,8 +17,6 @@ from evalmark.store import open_store
 
 from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, shown
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
 ENTERED = [("host", "127.0.0.1:7878"), ("cookie", f"{POLICY.cookie}={TOKEN}")]

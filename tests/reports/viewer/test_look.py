@@ -8,8 +8,6 @@ from evalmark.reports.html.assets import stylesheet
 
 from .conftest import from_browser
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 TEXT, GRAPHICS = 4.5, 3.0
 GROUNDS = ("back", "card", "tint")
 ON_GROUNDS = ("text", "quiet", "accent", "pass", "fail", "error", "unscored")

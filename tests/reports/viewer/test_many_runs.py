@@ -6,19 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.sqlite import open_writable_file
-from evalmark.storage.queries.filter import ResultFilter
-from evalmark.storage.results.stored_runs import encode_run
-from evalmark.store import open_store
-
-pytest.importorskip("starlette")
-
 from evalmark.reports.viewer.app import starlette_app
 from evalmark.reports.viewer.background import BackgroundFigures
 from evalmark.reports.viewer.compare_page import MOST_RUNS
 from evalmark.reports.viewer.page_context import PageContext
 from evalmark.reports.viewer.store_view import StoreView
+from evalmark.storage.database.schema import transaction
+from evalmark.storage.database.sqlite import open_writable_file
+from evalmark.storage.queries.filter import ResultFilter
+from evalmark.storage.results.stored_runs import encode_run
+from evalmark.store import open_store
 
 from .conftest import POLICY, a_run, asked, keep, result
 from .test_compare import NEW, OLD, later

@@ -1,12 +1,8 @@
 """Pages over a store that an older version wrote: a secret that this process knows is not shown."""
 
-import pytest
-
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, from_browser, keep, result, shown
-
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 KEY = "k-4711/aB3+9f8e<7d6c"
 PAGE = run_path("20261121-101500-3f9a")

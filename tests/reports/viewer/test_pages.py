@@ -24,8 +24,6 @@ from evalmark.store import open_store
 
 from .conftest import METRICS, a_run, from_browser, keep, result, shown
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
 VOID = {"meta", "link", "input", "br", "img", "hr"}

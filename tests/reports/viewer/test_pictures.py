@@ -25,8 +25,6 @@ from evalmark.tracing.annotations.labels import result_subject
 from .conftest import POLICY, a_run, from_browser, keep, result, shown
 from .test_pages import page, words
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = "20261121-101500-3f9a"
 PICTURES = f"{run_path(RUN)}/charts"
 

@@ -5,8 +5,6 @@ import re
 import time
 from dataclasses import replace
 
-import pytest
-
 from evalmark import Case, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
@@ -14,8 +12,6 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer.app import viewer_app
 
 from .conftest import METRICS, POLICY, a_run, from_browser, keep, shown
-
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 
 def answered(passed: int, of: int, **metadata) -> list[Result]:

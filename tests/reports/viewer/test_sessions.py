@@ -18,8 +18,6 @@ from evalmark.tracing.annotations.labels import NewLabel, save_labels, span_subj
 from .conftest import from_browser, keep_session, sent, shown
 from .test_pages import checked, page, words
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 KEY = "sk-proj-abcdefghijklmnopqrstuvwx"
 
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import itertools
+import threading
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
@@ -65,6 +67,23 @@ def test_every_trial_is_answered_judged_and_recorded_once():
     assert (outcome.recorded, outcome.stopped) == (500, False)
     assert [r.trial.position for r in results] == list(range(500))
     assert {r.verdict for r in results} == {"pass"}
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_a_run_ends_whatever_step_of_the_loop_the_last_scorer_ends_in(steps):
+    async def scorer(case, output):
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        return [Score(name="stepwise", value=1.0, passed=True)]
+
+    # In a thread: a loop that waits in vain for tasks that are done would starve any timeout of its own.
+    outcomes = []
+    work = Work(trials=trials(2), targets={"": UPPER}, scorers=[scorer], sink=MemorySink())
+    run_in_turn = partial(run_trials, work, Limits(window=1))
+    thread = threading.Thread(target=lambda: outcomes.append(asyncio.run(run_in_turn())), daemon=True)
+    thread.start()
+    thread.join(timeout=60)
+    assert [outcome.recorded for outcome in outcomes] == [2]
 
 
 class UnpicklableError(Exception):

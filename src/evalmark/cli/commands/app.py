@@ -31,6 +31,9 @@ PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
 MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end before the process exits without them."""
 
+COMPLETION = "_EVALMARK_COMPLETE"
+"""The variable with which a shell asks for completions."""
+
 VERBS = {
     "init": ("init", "Write an example suite to start from."),
     "run": ("run", "Run suites: score every output and report pass or fail."),
@@ -62,7 +65,7 @@ VERBS = {
 
 def program(verb: str = "") -> typer.Typer:
     """Build the program with one verb, or with all verbs."""
-    app = _new_app()
+    app = _new_app(has_completion=COMPLETION in os.environ)
     for home in dict.fromkeys((VERBS[verb][0],) if verb else (home for home, _ in VERBS.values())):
         need(f"evalmark.cli.commands.{home}").add(app)
     for command in app.registered_commands:
@@ -74,17 +77,17 @@ def program(verb: str = "") -> typer.Typer:
 
 def overview() -> typer.Typer:
     """Build the program for `--help` and for unknown verbs: names and help lines only, because loading every verb is slow."""
-    app = _new_app()
+    app = _new_app(has_completion=True)
     for verb, (_, line) in VERBS.items():
         app.command(verb, short_help=line)(_root)
     return app
 
 
-def _new_app() -> typer.Typer:
+def _new_app(*, has_completion: bool) -> typer.Typer:
     app = typer.Typer(
         name="evalmark",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=has_completion,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={
@@ -117,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     _prepare_streams()
     is_process = arguments is None
     arguments = complete_words(sys.argv[1:] if arguments is None else arguments)
-    verb = next((word for word in arguments if word in VERBS), "")
+    verb = next((word for word in arguments or _words_to_complete() if word in VERBS), "")
     try:
         _check_working_directory()
         command = typer.main.get_command(program(verb) if verb else overview())
@@ -144,6 +147,13 @@ def main(arguments: list[str] | None = None) -> None:
             if verb not in WATCHED:
                 gc.freeze()  # Python's search for cycles at the exit takes 50 ms and finds only modules
             _exit_despite_threads(sys.exc_info()[1])
+
+
+def _words_to_complete() -> list[str]:
+    """Return the words on the command line of a shell that asks for completions; typer reads the same variables."""
+    if COMPLETION not in os.environ:
+        return []
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
 
 
 def _refuse_user_exits(command: Any) -> Any:

@@ -20,8 +20,8 @@ from . import flags
 
 PARTS = (
     *("evalmark", "aiohappyeyeballs", "aiohttp", "apsw", "genai-prices", "httptools", "jinja2", "jsonschema"),
-    *("msgspec", "numpy", "onnxruntime", "pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich"),
-    *("scipy", "sentencex", "tokenizers", "typer"),
+    *("msgspec", "numpy", "onnxruntime", "pydantic", "python-jsonpath", "pyyaml", "rapidfuzz", "referencing", "regex"),
+    *("rich", "scipy", "sentencex", "starlette", "tokenizers", "typer", "uvicorn"),
 )
 """The required packages, in the order of `evalmark doctor`."""
 

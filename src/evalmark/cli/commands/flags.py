@@ -101,7 +101,19 @@ UntilDecided = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, max=MAX_COUNT, help="Seed of the random order of --until-decided [random]."),
+    typer.Option(
+        "--seed", min=0, max=MAX_COUNT, help="Seed of --sample [0] and of the random order of --until-decided [random]."
+    ),
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample",
+        metavar="N",
+        min=1,
+        max=MAX_COUNT,
+        help="Run a random sample of N cases of each dataset; the same seed draws the same cases.",
+    ),
 ]
 Resume = Annotated[
     str | None,

@@ -9,6 +9,7 @@ import typer
 from evalmark.cli.terminal.output import print_line, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
+from evalmark.core.values.run import Sample
 from evalmark.inputs.datasets.case_filter import parse_filter
 from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.terminal import forecast
@@ -50,6 +51,8 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     judge: flags.Judge = None,
     repeat: flags.Repeat = None,
     limit: flags.Limit = None,
+    sample: flags.Sample = None,
+    seed: flags.Seed = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
     shard: flags.Shard = None,
     replay: flags.Replay = None,
@@ -84,7 +87,14 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     only = parse_filter(conditions) if conditions else None
     share = None if shard is None else parse_shard(shard)
     with _open_run_store(settings.store) as run_store:
-        options = RunOptions(store=run_store, settings=settings, limit=limit, only=only, shard=share)
+        options = RunOptions(
+            store=run_store,
+            settings=settings,
+            limit=limit,
+            only=only,
+            sample=None if sample is None else Sample(size=sample, seed=seed or 0),
+            shard=share,
+        )
         for path in find_suites(files or (), settings):
             suite_plan = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(suite_plan, options)), terminal_style()))

@@ -15,9 +15,11 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.cli.commands import suite_files
     from evalmark.cli.terminal import run_command
+    from evalmark.core.values import run as runs
 else:
     suite_files = LazyModule("evalmark.cli.commands.suite_files")
     run_command = LazyModule("evalmark.cli.terminal.run_command")
+    runs = LazyModule("evalmark.core.values.run")
 
 Files = Annotated[
     list[Path] | None,
@@ -52,6 +54,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     output: flags.Reports = None,
     jobs: flags.Jobs = None,
     limit: flags.Limit = None,
+    sample: flags.Sample = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
     shard: flags.Shard = None,
     timeout: flags.Timeout = None,
@@ -93,6 +96,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         quiet=quiet,
         worst=worst,
         limit=limit,
+        sample=None if sample is None else runs.Sample(size=sample, seed=seed or 0),
         only=flags.conditions(filter),
         baseline=baseline,
         allow_undecided=allow_undecided,

@@ -17,6 +17,7 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.cli.commands import file_checks, suite_files
     from evalmark.cli.commands import sessions as session_commands
+    from evalmark.core import case_titles
     from evalmark.core.values import run as runs
     from evalmark.core.values.run import Run
     from evalmark.reports.terminal import call as call_module
@@ -30,6 +31,7 @@ else:
     file_checks = LazyModule("evalmark.cli.commands.file_checks")
     suite_files = LazyModule("evalmark.cli.commands.suite_files")
     session_commands = LazyModule("evalmark.cli.commands.sessions")
+    case_titles = LazyModule("evalmark.core.case_titles")
     runs = LazyModule("evalmark.core.values.run")
     run_list = LazyModule("evalmark.reports.terminal.run_list")
     gate = LazyModule("evalmark.stats.summary.gate")
@@ -79,7 +81,8 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     run: RunReference = "last",
     failed: Annotated[bool, typer.Option("--failed", help="Show every case that did not pass.")] = False,
     case: Annotated[
-        str | None, typer.Option("--case", metavar="ID", help="Show one case, by its id or the start of it.")
+        str | None,
+        typer.Option("--case", metavar="CASE", help="Show one case, by its id, its name or the start of one."),
     ] = None,
     calls: Annotated[bool, typer.Option("--calls", help="Show the model and tool calls of each case.")] = False,
     overview: Annotated[bool, typer.Option("--overview", help="Compare the targets of the run side by side.")] = False,
@@ -155,19 +158,22 @@ def _one_call(run_store: "Store", key: str) -> str:
 
 
 def _case_id(run: "Run", prefix: str) -> str:
-    """Resolve a case id or the unique start of one."""
-    ids = list(dict.fromkeys(result.trial.case.id for result in run.results))
-    if prefix in ids:
+    """Resolve the id or the title of a case, or the unique start of one."""
+    titles = case_titles.CaseTitles()
+    named = {r.trial.case.id: titles(r.trial.case.id, r.trial.case.input, r.trial.position) for r in run.results}
+    if prefix in named:
         return prefix
-    starting = [name for name in ids if prefix and name.startswith(prefix)]
+    if title := [key for key, name in named.items() if name == prefix]:
+        return title[0]
+    starting = [key for key, name in named.items() if prefix and (key.startswith(prefix) or name.startswith(prefix))]
     if len(starting) == 1:
         return starting[0]
     if starting:
         raise ConfigError(
-            f"{run.id} has {len(starting):,} cases whose ids start with {prefix!r}, such as "
-            f"{', '.join(map(repr, starting[:3]))}; write more of the id."
+            f"{run.id} has {len(starting):,} cases that start with {prefix!r}, such as "
+            f"{', '.join(repr(named[key]) for key in starting[:3])}; write more of the name."
         )
-    close = get_close_matches(prefix, ids, n=3)
+    close = get_close_matches(prefix, named.values(), n=3)
     advice = f"did you mean {' or '.join(map(repr, close))}?" if close else _all_cases(run)
     raise ConfigError(f"{run.id} has no case {prefix!r}; {advice}")
 

@@ -70,8 +70,8 @@ def view(  # noqa: PLR0913  each is a flag of the command line
     Outputs and scores can be labelled there, unless the store is read-only.
     """
     with _without_garbage_collection() as collect:
-        need("starlette", "view")
-        need("uvicorn", "view")
+        need("starlette")
+        need("uvicorn")
         web = need("evalmark.reports.viewer.app")
         location = flags.settings(store=store).store
         with open_store(location, read_only=read_only or not store_is_writable(location)) as run_store:

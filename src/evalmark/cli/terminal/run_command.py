@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core import text as core_text
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
-from evalmark.core.values.run import Run, Shard
+from evalmark.core.values.run import Run, Sample, Shard
 from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
@@ -80,6 +81,8 @@ class RunDisplay:
     again: str = ""
     """The command that resumes the run."""
     limit: int | None = None
+    sample: "Sample | None" = None
+    """The random sample of these cases to run, or None for all."""
     only: Sequence[str] = ()
     """Conditions that every case has to match."""
     shard: "Shard | None" = None
@@ -300,6 +303,7 @@ async def _run(
             resume=resume,
             retry_errors=show.retry_errors,
             limit=show.limit,
+            sample=show.sample,
             only=case_filter.parse_filter(show.only) if show.only else None,
             shard=show.shard and replace(show.shard, limit=show.limit, only=tuple(show.only)),
             stop=stop,
@@ -368,6 +372,8 @@ def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
         if since and loop.time() - since < SAME_SIGNAL_SECONDS:
             return
         if since:
+            if command := sys.modules.get("evalmark.models.providers.command"):
+                command.end_programs()
             print_error(f"\nExited at once. Resume with: {again} --resume\n")
             os._exit(INTERRUPTED)
         since = loop.time()

@@ -93,6 +93,15 @@ class Output:
             object.__setattr__(self, "tool_calls", calls)
 
 
+def is_generated_id(key: str) -> bool:
+    """Tell whether the id of a case looks generated: 12 hex digits, and a number for duplicates.
+
+    >>> is_generated_id("53383426a9b2"), is_generated_id("53383426a9b2-2"), is_generated_id("paris")
+    (True, True, False)
+    """
+    return _MADE_ID.fullmatch(key) is not None
+
+
 def is_blank(value: Any) -> bool:
     r"""Tell whether a value is None or a text without a visible character.
 
@@ -131,8 +140,8 @@ class Case:
 
     @property
     def has_generated_id(self) -> bool:
-        """Whether the id looks generated: 12 hex digits, and a number for duplicates."""
-        return _MADE_ID.fullmatch(self.id) is not None
+        """Whether the id looks generated, as `is_generated_id` tells."""
+        return is_generated_id(self.id)
 
     @property
     def liked(self) -> tuple[Any, ...]:

@@ -106,6 +106,28 @@ class UntilDecided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A random sample of the cases, which depends on the seed and the ids of the cases, not on their order."""
+
+    size: int
+    """The most cases of each dataset."""
+    seed: int
+    taken: int | None = None
+    """The number of cases in the sample; None until the datasets are read."""
+    of: int | None = None
+    """The number of cases that it was drawn from; None until the datasets are read."""
+
+    def __str__(self) -> str:
+        """Describe the sample.
+
+        >>> str(Sample(size=20, seed=7, taken=20, of=1500)), str(Sample(size=20, seed=7))
+        ('20 of 1,500 cases (seed 7)', '20 cases of each dataset (seed 7)')
+        """
+        cases = f"{self.size:,} cases of each dataset" if self.of is None else f"{self.taken:,} of {self.of:,} cases"
+        return f"{cases} (seed {self.seed})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
     """One shard of an evaluation that is split over several runs."""
 
@@ -160,6 +182,8 @@ class Run:
     """Which shard of an evaluation this run is; None: it is not sharded."""
     until_decided: UntilDecided | None = None
     """How the run stops early; None: every case runs."""
+    sample: Sample | None = None
+    """The sample of the cases that the run has; None: it was not sampled."""
     versions: Mapping[str, str] = field(default_factory=dict)
     spending: tuple[Spending, ...] = ()
     """Calls, tokens and cost, one entry for each model."""

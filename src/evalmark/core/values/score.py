@@ -53,22 +53,6 @@ class Trial:
         """The id of the trial within a run: 12 hex digits, the same in every run of the same case and target."""
         return fingerprint("trial-1", self.dataset, self.case.id, self.target, self.repeat, self.mode)[:12]
 
-    def name(self, *, with_dataset: bool = False, with_target: bool = False) -> str:
-        """Return a name for people: the case, and what tells the trial from others of the case.
-
-        >>> Trial(case=Case(id="a", input=""), target="app:answer", repeat=1).name(with_target=True)
-        'a (app:answer, repeat 2)'
-        """
-        more = [
-            self.dataset if with_dataset else "",
-            self.target if with_target else "",
-            f"turn {self.position + 1}" if self.mode == "conversation" else "",
-            f"repeat {self.repeat + 1}" if self.repeat else "",
-        ]
-        details = ", ".join(part for part in more if part)
-        is_visible = any(letter.isprintable() and not letter.isspace() for letter in self.case.id)
-        return (self.case.id if is_visible else f"case {self.position + 1}") + (f" ({details})" if details else "")
-
 
 def trial_ids(dataset: str, target: str, repeat: int, mode: Mode) -> Callable[[str], bytes]:
     """Return a function from a case id to bytes that begin with the trial's id; faster than making `Trial` objects.

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from evalmark.core.case_titles import case_title
 from evalmark.core.errors import ConfigError
-from evalmark.core.text import one_line
 from evalmark.core.values.case import Case
 from evalmark.harness.evals.thresholds import UNSET, Threshold
 from evalmark.inputs.datasets.options import BadRow
 
-from .skips import LONGEST_NAME, node_name
+from .skips import node_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def case_name(row: Case | BadRow, names: Counter[str]) -> str:
     if isinstance(row, BadRow):
         text = "data" if row.last else row.place.rpartition(": ")[2]
     else:
-        text = one_line(row.input, LONGEST_NAME) if row.has_generated_id and row.input is not None else row.id
+        text = case_title(row.id, row.input)
     first = name = node_name(text) or "case"
     while names[name]:
         names[first] += 1

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.foreign.named_objects import is_named_object
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Gate
 from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.errors import PlacedError
@@ -16,7 +17,22 @@ from evalmark.inputs.documents.findings import json_excerpt
 
 from .models import judges_of, target_of
 from .schema import SuiteFault, dotted_path, schema_faults, text_keys
-from .suite import SESSIONS_PREFIX, DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
+from .suite import (
+    SESSIONS_PREFIX,
+    CommandSpec,
+    DatasetSpec,
+    HttpSpec,
+    JudgeSpec,
+    MetricKind,
+    MetricSpec,
+    Suite,
+    TargetSpec,
+)
+
+if TYPE_CHECKING:
+    from . import services
+else:  # most suites name neither a service nor a command
+    services = LazyModule("evalmark.inputs.suites.services")
 
 METRIC_ENDINGS = (".json", ".yaml", ".yml", ".prompty")
 """The endings of metric files."""
@@ -227,9 +243,13 @@ class _SuiteReader:
     def _judges(self, at: DataPath, value: Any) -> tuple[JudgeSpec, ...]:
         return judges_of(at, value, self.document.place_of, self._find)
 
-    def _target(self, target: str | Mapping[str, Any] | None) -> str | TargetSpec | None:
+    def _target(self, target: str | Mapping[str, Any] | None) -> str | TargetSpec | HttpSpec | CommandSpec | None:
         if isinstance(target, Mapping):
             folders = (self.document.path.parent, self.cwd)
+            if "http" in target:
+                return services.http_of(target, self.document.place_of, self._find)
+            if "command" in target:
+                return services.command_of(target, folders, self.document.place_of, self._find)
             is_faulty = any(finding.at[:1] == ("target",) for finding in self.findings)
             return target_of(target, folders, self.document.place_of, self._find, is_faulty=is_faulty)
         if target is not None:

@@ -31,8 +31,6 @@ KEY_SYNONYMS = {
     "trials": "repeat",
 }
 """Other tools' names for keys of suites."""
-UNSUPPORTED_TARGETS = ("http",)
-"""Kinds of targets that this version recognizes but does not support."""
 
 
 def suite_schema() -> dict[str, Any]:
@@ -68,11 +66,10 @@ def schema_faults(data: Any) -> tuple[list[SuiteFault], Any]:
     """
     wrong = list(mismatches(data, suite_schema()))
     several = {one.at for one in wrong if one.rule == "maxProperties"}
-    later = _unsupported_target(data)
-    faults = [SuiteFault(("target",), later)] if later else []
+    faults: list[SuiteFault] = []
     for one in wrong:
-        # Further faults below a metric with several names, or below an unsupported target, would only confuse.
-        if not any(one.at[:n] in several for n in range(len(one.at))) and not (later and one.at[:1] == ("target",)):
+        # Further faults below a metric with several names would only confuse.
+        if not any(one.at[:n] in several for n in range(len(one.at))):
             faults += _faults_of(one)
     return faults, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
 
@@ -109,16 +106,6 @@ def _unknown(key: str, at: DataPath, properties: Mapping[str, Any]) -> str:
     keys = ", ".join(name for name in properties if not name.startswith("$"))
     advice = f"did you mean `{close[0]}`?" if close else f"the keys are {keys}."
     return f"{_named(at)} has no key {json_excerpt(key)}; {advice}"
-
-
-def _unsupported_target(data: Any) -> str | None:
-    """Return the message for a target of an unsupported kind."""
-    target = data.get("target") if isinstance(data, Mapping) else None
-    kind = next((key for key in UNSUPPORTED_TARGETS if key in target), None) if isinstance(target, Mapping) else None
-    return kind and (
-        f"targets of kind {kind!r} are not supported by this version; name a model as {{model: openai/NAME}}, "
-        "or a Python function that calls it, as 'package.module:attribute'."
-    )
 
 
 def _named(at: DataPath) -> str:

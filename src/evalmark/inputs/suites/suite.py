@@ -46,6 +46,45 @@ class TargetSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSpec:
+    """An HTTP service under test: one request for each trial."""
+
+    url: str
+    """A template: the case may fill its path and its query."""
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """`${NAME}` in a value is an environment variable, which is read when a request is sent."""
+    body: Any = None
+    """A template, or data whose texts are templates; None: the input of the case."""
+    queries: Mapping[str, str] = field(default_factory=dict)
+    """The JSONPath of each part of the response: `output`, `contexts`, `tool_calls`, `usage` and `cost`."""
+    name: str = ""
+    """Its name in reports; empty: its address."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSpec:
+    """A program under test: started once for each trial, without a shell."""
+
+    words: tuple[str, ...]
+    """The program and its arguments; arguments are templates."""
+    folder: Path
+    """The folder of the suite, in which the program runs unless it has a workspace."""
+    stdin: Any = None
+    """A template, or data whose texts are templates; None: the input of the case."""
+    queries: Mapping[str, str] = field(default_factory=dict)
+    """As for `HttpSpec`: the parts of what the program prints."""
+    workspace: Path | None = None
+    """The folder of which each trial gets a copy to work in; None: the program runs in the folder of the suite."""
+    is_cached: bool = False
+    """Whether a later run may reuse what the program printed."""
+    name: str = ""
+    """Its name in reports; empty: the command."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSpec:
     """A judge model."""
 
@@ -89,8 +128,8 @@ class Suite:
     path: Path
     datasets: tuple[DatasetSpec, ...]
     metrics: tuple[MetricSpec, ...]
-    target: str | TargetSpec | None = None
-    """`package.module:attribute`, or models; None: the outputs in the rows are scored."""
+    target: str | TargetSpec | HttpSpec | CommandSpec | None = None
+    """`package.module:attribute`, models, a service or a command; None: the outputs in the rows are scored."""
     target_place: str = ""
     repeat: int = 1
     gate: Gate | None = None

@@ -10,7 +10,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run
 from evalmark.inputs.suites.reader import read_suite
-from evalmark.inputs.suites.suite import MetricSpec, Suite
+from evalmark.inputs.suites.suite import MetricSpec, Suite, TargetSpec
 from evalmark.prompts.metrics.metric import PromptMetric
 from evalmark.prompts.metrics.metric_prompts import METRIC_ENDING, find_metrics, read_prompt_metric
 from evalmark.prompts.metrics.metric_question import SPEC_VARIABLES, variable_values
@@ -64,7 +64,7 @@ def _run_files(path: Path) -> _RunFiles:
     if path.name.lower().endswith(PROMPTS):
         return _RunFiles(spec=read_spec(path), files={_name(file): file for file in find_metrics(path)})
     suite = read_suite(path)
-    prompt = None if suite.target is None or isinstance(suite.target, str) else suite.target.prompt
+    prompt = suite.target.prompt if isinstance(suite.target, TargetSpec) else None
     named = [spec.path for spec in suite.metrics if spec.path is not None]
     beside = find_metrics(prompt) if prompt is not None and not suite.metrics else []
     files = {_name(file): file for file in named or beside}

@@ -111,6 +111,8 @@ class Meter:
         """The error message if the budget limits costs and the price of the model is unknown; otherwise None."""
         if self.budget.max_cost is None or self._prices.are_known(model):
             return None
+        if not getattr(model, "has_price", True):
+            return f"--max-cost: what {model.name} costs is not known before a call; limit --max-calls instead."
         return (
             f"--max-cost: the price of {model.name} is not known. Name the model in [tool.evalmark.models] with its "
             "`input` and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."

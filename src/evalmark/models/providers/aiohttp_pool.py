@@ -43,10 +43,11 @@ class AiohttpPool:
             timeout=aiohttp.ClientTimeout(),  # the caller has a deadline
         )
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> "RawResponse":
-        """Send a POST request and return the whole response. Raises NetworkError if there is none."""
+    async def send(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> "RawResponse":
+        """Send a request and return the whole response. Raises NetworkError if there is none."""
         try:
-            response = await self._session.post(
+            response = await self._session.request(
+                method,
                 url,
                 # aiohttp warns about large bodies passed as bytes.
                 data=body if len(body) < _LARGE_BODY else io.BytesIO(body),

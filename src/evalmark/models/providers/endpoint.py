@@ -92,6 +92,8 @@ PROVIDERS: Mapping[str, Provider] = {
 }
 COMPATIBLE = "openai_compatible"
 PYDANTIC_AI = "pydantic-ai"
+SERVICE = "http"
+"""The provider of a service under test, which is not a model."""
 _COMPATIBLE_KEY = "OPENAI_COMPATIBLE_API_KEY"
 _ALIASES = {"google": "gemini"}
 _KNOWN = (*PROVIDERS, COMPATIBLE, PYDANTIC_AI)

@@ -38,7 +38,11 @@ class HttpClient:
         self._others: dict[asyncio.AbstractEventLoop, list[Callable[[], Awaitable[None]]]] = {}
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Response:
-        """Send a POST request and return the whole response, within `within` seconds from the connection to the last byte.
+        """Send a POST request. Raises and returns what `send` does."""
+        return await self.send("POST", url, body, headers, within=within)
+
+    async def send(self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Response:
+        """Send a request and return the whole response, within `within` seconds from the connection to the last byte.
 
         `headers` have lower-case names. The content type is JSON unless they say otherwise.
 
@@ -48,7 +52,7 @@ class HttpClient:
         started = time.perf_counter()
         try:
             async with asyncio.timeout(within):
-                status, fields, content = await self._pool().post(url, body, headers)
+                status, fields, content = await self._pool().send(method, url, body, headers)
         except (NetworkError, TimeoutError) as error:
             timeout = NetworkError(f"no complete response within {within:g} s")
             found = error if isinstance(error, NetworkError) else timeout

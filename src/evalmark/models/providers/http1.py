@@ -62,8 +62,8 @@ class ConnectionPool:
         self._idle: dict[_Origin, deque[tuple[_Connection, float]]] = {}
         self._lookups: dict[_Origin, tuple[asyncio.Task[Sequence[AddrInfoType]], float]] = {}
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> RawResponse:
-        """Send a POST request and return the whole response.
+    async def send(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> RawResponse:
+        """Send a request and return the whole response.
 
         The request is sent once: where a server closes a connection without a response, it may have processed the request.
 
@@ -71,7 +71,7 @@ class ConnectionPool:
             NetworkError: There is no response.
         """
         try:
-            origin, head = _request_head(url, (*self._headers, *headers.items()))
+            origin, head = _request_head(method, url, (*self._headers, *headers.items()))
             connection = self._idle_connection(origin) or await self._connect(origin)
         except ValueError:
             raise NetworkError(INVALID_ADDRESS, fault="closed", sent=False) from None
@@ -330,7 +330,7 @@ def _decoded(body: bytes, coding: bytes) -> bytes:
 
 
 @functools.lru_cache(maxsize=64)
-def _request_head(url: str, headers: tuple[tuple[str, str], ...]) -> tuple[_Origin, bytes]:
+def _request_head(method: str, url: str, headers: tuple[tuple[str, str], ...]) -> tuple[_Origin, bytes]:
     """Return where a request goes, and its head up to the value of `content-length`. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -346,5 +346,5 @@ def _request_head(url: str, headers: tuple[tuple[str, str], ...]) -> tuple[_Orig
         {"\r", "\n", "\0"} & {*value} for value in fields.values()
     ):
         raise ValueError(url)
-    lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "content-length: "]
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "content-length: "]
     return _Origin(host, port, secure), "\r\n".join(lines).encode()

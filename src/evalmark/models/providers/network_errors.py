@@ -3,6 +3,7 @@
 The messages are our own, since those of a client may contain the password of a proxy.
 """
 
+import errno
 import os
 import re
 import ssl
@@ -52,7 +53,8 @@ def connect_error(error: Exception) -> NetworkError:
     if isinstance(error, ssl.CertificateError):
         reason = getattr(error, "verify_message", "") or "no reason given"
         return NetworkError(f"its certificate is not trusted: {reason}", fault="closed", sent=False)
-    return NetworkError(f"no connection could be made: {_reason(error)}", sent=False)
+    advice = ". Start the server, or check the address" if _number(error) == errno.ECONNREFUSED else ""
+    return NetworkError(f"no connection could be made: {_reason(error)}{advice}", sent=False)
 
 
 def broken_connection(error: Exception) -> NetworkError:
@@ -66,11 +68,16 @@ def model_call_error(error: NetworkError, url: str, seconds: float) -> ModelCall
     return ModelCallError(message, fault=error.fault, attempts=(Attempt(seconds=seconds, error=message),))
 
 
+def _number(error: Exception) -> int:
+    """Return the system's number of an error, or 0."""
+    return getattr(error, "errno", None) or next(map(int, _ERRNO.findall(str(error))), 0)
+
+
 def _reason(error: Exception) -> str:
     """The system's message: asyncio replaces it, and joins those of several addresses into one error without a number."""
     if isinstance(error, ssl.SSLError):
         return f"TLS failed ({(error.reason or 'no reason given').replace('_', ' ').lower()})"
-    number = getattr(error, "errno", None) or next(map(int, _ERRNO.findall(str(error))), 0)
+    number = _number(error)
     if number > 0:  # errors of name resolution have negative numbers
         return os.strerror(number)
     name = type(error).__name__

@@ -13,7 +13,7 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 from evalmark.inputs.secrets.known_secrets import mask_key
 
-from .endpoint import Endpoint
+from .endpoint import SERVICE, Endpoint
 from .retry_after import retry_after
 
 TYPE_CHECKING = False
@@ -66,8 +66,7 @@ def read_json(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         ModelCallError: The status is not 2xx, the body is not a strict JSON object, or it reports an error. `fault`
             depends on the status, `retry_after` on the headers; the attempt holds the start of the body.
     """
-    if not 200 <= response.status < 300:
-        raise _refused(response, endpoint, response.status, _read_leniently(response.body))
+    check_status(response, endpoint)
     kind = response.headers.get("content-type", "json")
     if "json" not in kind.lower():
         raise response_error(response, endpoint, f"answered with {one_line(kind, 60)!r} where JSON was expected")
@@ -77,6 +76,12 @@ def read_json(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         status = code if isinstance(code, int) and 300 <= code < 600 else 500
         raise _refused(response, endpoint, status, data)
     return data
+
+
+def check_status(response: Response, endpoint: Endpoint) -> None:
+    """Accept a successful response. Raises ModelCallError as `read_json` does: the status is not 2xx."""
+    if not 200 <= response.status < 300:
+        raise _refused(response, endpoint, response.status, _read_leniently(response.body))
 
 
 def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
@@ -152,6 +157,8 @@ def _fault(status: int, data: Any) -> "CallFault":
 def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
     if status in (401, 403):
         return f". Check the key in {endpoint.key_variable}" if endpoint.key_variable else ". It requires a key"
+    if status == 404 and endpoint.provider == SERVICE:
+        return f". Check the address {endpoint.base_url}"
     if status == 404:
         return f". Check the model {endpoint.model!r} and the address {endpoint.base_url}"
     if status == 407:

@@ -1,10 +1,11 @@
 """Rows of the HTML report: cells of a trial, and its expandable texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+from evalmark.core.case_titles import CaseTitles
 from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
@@ -12,7 +13,7 @@ from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
 from evalmark.reports.text import transcripts, verdicts
 from evalmark.reports.text.numbers import GAP
-from evalmark.reports.text.titles import name_parts
+from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import raised_at, score_kind, score_text, short_score, traceback_of
 from evalmark.stats.comparison.baseline_outputs import BaselineOutput
@@ -81,6 +82,7 @@ class RowContext:
     times: bool
     earlier: Mapping[str, BaselineOutput] | None
     """Outputs of the baseline by trial id; None without one."""
+    titles: CaseTitles = field(default_factory=CaseTitles)
 
 
 def report_rows(results: Iterable[Result], about: RowContext) -> Iterator[ReportRow]:
@@ -96,7 +98,7 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
     text = result.output.value if result.output.error is None else result.output.error
     return ReportRow(
         id=trial.id,
-        name=one_line(result.trial.name(**name_parts(about.run)), 400),
+        name=trial_title(trial, about.run, about.titles),
         verdict=result.verdict,
         asked=one_line(unwrap_single_input(trial.case.input), ASKED) or "Details",
         answer=one_line(text, ANSWER),

@@ -50,7 +50,7 @@ def _target(target: TargetChange) -> dict[str, Any]:
     return {
         "target": target.target,
         "against": target.against,
-        "matching": plain(target.matching),
+        "matching": field_values(target.matching, "common", "renamed", "edited", "new", "gone"),
         "changes": [_change(change) for change in target.changes],
         "decided_by": target.deciding.name or None,
         "cases": [_flip(flip) for flip in target.moved],

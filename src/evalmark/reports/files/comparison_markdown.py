@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from evalmark.core.text import cut, display_text, one_line, unwrap_single_input
+from evalmark.core.text import cut, display_text, unwrap_single_input
 from evalmark.reports.text import changed_cases
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import TWO_RUNS, SideNames, side_names
+from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
 from evalmark.stats.comparison.change import Comparison, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
@@ -91,7 +92,7 @@ def _slices(target: TargetChange) -> Iterator[str]:
 
 def _pair(pair: FlipExample, heads: SideNames) -> str:
     case = pair.now.trial.case
-    title = f"{one_line(pair.now.trial.name(), 400)}: {changed_cases.flip_text(pair.flip, heads)}"
+    title = f"{trial_title(pair.now.trial)}: {changed_cases.flip_text(pair.flip, heads)}"
     lines = [f"<details><summary>{html_text(title)}</summary>\n"]
     fields = (("input", unwrap_single_input(case.input)), ("expected", case.expected))
     lines += [f"{label}\n{html_block(value)}\n" for label, value in fields if value is not None]

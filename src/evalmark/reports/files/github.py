@@ -11,7 +11,7 @@ from evalmark.reports.text import changed_cases, verdicts
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import SideNames, side_names
 from evalmark.reports.text.judges import agreement_rows
-from evalmark.reports.text.titles import name_parts, quoted, run_facts, run_origin, trial_counts
+from evalmark.reports.text.titles import run_facts, run_origin, trial_counts, trial_title
 from evalmark.reports.text.verdicts import gate_outcome, tally_text, verdict_reasons
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.flip_examples import FlipExample
@@ -113,8 +113,7 @@ def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
     if result.output.error is None:
         reasons.append(f"output: {one_line(result.output.value, 300)}")
     case = result.trial.case
-    quoted_input = quoted(case.input) if case.has_generated_id else ""
-    title = f"{one_line(result.trial.name(**name_parts(run)), 400)}{quoted_input}: {result.verdict}"
+    title = f"{trial_title(result.trial, run)}: {result.verdict}"
     return workflow_command(level, {**file_and_line(case.place), "title": title}, reasons)
 
 
@@ -172,5 +171,5 @@ def _annotation(pair: FlipExample, heads: SideNames, level: str) -> str:
         f"{heads.now}: {one_line(pair.now.output.value, 300)}",
     ]
     lines += [now for _, now in changed_cases.pair_scores(pair)]
-    title = f"{one_line(pair.now.trial.name(), 400)}: {changed_cases.flip_text(pair.flip, heads)}"
+    title = f"{trial_title(pair.now.trial)}: {changed_cases.flip_text(pair.flip, heads)}"
     return workflow_command(level, {**file_and_line(case.place), "title": title}, lines)

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
+from evalmark.core.case_titles import CaseTitles
 from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
+from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.transcripts import steps, tokens_used
 from evalmark.reports.text.verdicts import verdict_reasons
 from evalmark.stats.summary.collection import left_out
@@ -30,25 +32,24 @@ def as_junit(run: Run, summary: Summary | None = None, options: ReportOptions = 
     whole = {name: number + gate[name] for name, number in counts.items()}
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes({'name': one_line(run.name) or 'evalmark', **whole})}>\n"
+    titles = CaseTitles()
     for dataset, results in groupby(run.results, key=lambda result: result.trial.dataset):
-        yield from _suite(dataset, results, run, summary, options)
+        groups = [group for group in summary.groups if group.dataset == dataset]
+        yield _suite_start(dataset, groups, run, options)
+        metrics = metrics_for(run.metrics, dataset)
+        for result in results:
+            yield _case(result, metrics, options, titles)
+        yield "  </testsuite>\n"
     yield f"  <testsuite{_attributes({'name': 'gate', **gate})}>\n"
     yield from _gate_case(verdict, _spending_properties(run) if options.times else "")
     yield "  </testsuite>\n</testsuites>\n"
 
 
-def _suite(
-    dataset: str, results: Iterable[Result], run: Run, summary: Summary, options: ReportOptions
-) -> Iterator[str]:
-    groups = [group for group in summary.groups if group.dataset == dataset]
+def _suite_start(dataset: str, groups: Iterable[SummaryGroup], run: Run, options: ReportOptions) -> str:
     attributes: dict[str, object] = {"name": one_line(dataset) or "cases", **_counts(groups)}
     if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
         attributes["timestamp"] = run.created[:19]
-    yield f"  <testsuite{_attributes(attributes)}>\n"
-    metrics = metrics_for(run.metrics, dataset)
-    for result in results:
-        yield _case(result, metrics, options)
-    yield "  </testsuite>\n"
+    return f"  <testsuite{_attributes(attributes)}>\n"
 
 
 def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
@@ -64,10 +65,10 @@ def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
     return dict(counts)
 
 
-def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions) -> str:
+def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions, titles: CaseTitles) -> str:
     trial, seconds = result.trial, finite_number(result.output.seconds)
     attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
-    attributes["name"] = one_line(result.trial.name(), 400)
+    attributes["name"] = trial_title(result.trial, title_of=titles)
     if options.times and seconds is not None:
         attributes["time"] = f"{seconds:z.3f}"
     inner = [_properties(result), _ending(result, metrics)]
@@ -77,7 +78,8 @@ def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions)
 
 
 def _properties(result: Result) -> str:
-    lines = []
+    case = result.trial.case
+    lines = [f"        <property{_attributes({'name': 'case', 'value': case.id})}/>\n"] if case.has_generated_id else []
     for score in result.scores:
         value = finite_number(score.value)
         text = score.status if score.status != "scored" else one_line(score.raw if value is None else value, 200)

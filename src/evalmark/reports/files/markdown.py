@@ -11,7 +11,7 @@ from evalmark.reports.text import numbers, variance, verdicts
 from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
 from evalmark.reports.text.similarity import table_metrics
-from evalmark.reports.text.titles import group_title, name_parts, quoted
+from evalmark.reports.text.titles import group_title, trial_title
 from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_claims
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
@@ -21,12 +21,10 @@ _MOST_SCORES = 30
 """Most scores of one case."""
 _WORST_ROWS = 3
 """Worst verdicts of each judged metric and dataset."""
-_SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=/]|:(?=//|:)")
+_SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=]|:(?=//|:)")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
-_LINKED = re.compile(r"@|[#!](?=\d)|\b(?:GH-|www(?=\.))", re.IGNORECASE)
-"""Text that GitHub or GitLab would link: user names, numbers of issues and merge requests, addresses."""
-_QUICK_ACTION = re.compile(r"^(\s*)/(?=\w)", re.MULTILINE)
-"""Text that GitLab would run as a quick action, such as `/close`."""
+_LINKED = re.compile(r"@|#(?=\d)|\b(?:GH-|www(?=\.))", re.IGNORECASE)
+"""Text that GitHub would link: user names, issue numbers, addresses."""
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 """Text that GitHub Actions would run as a workflow command if the page is printed."""
 _OLD_COMMAND = "##["
@@ -45,7 +43,6 @@ def html_text(text: str) -> str:
 def html_block(value: object) -> str:
     """Format a value as a preformatted block."""
     text = _COMMAND.sub(r"\1&#58;", html_text(cut(display_text(value), LONGEST)))
-    text = _QUICK_ACTION.sub(r"\1&#47;", text)
     return f"<pre>{text}</pre>"
 
 
@@ -80,19 +77,6 @@ def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
         yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", lines), "</details>\n\n"))
 
 
-def metrics_table(group: SummaryGroup, summary: Summary) -> str:
-    """Format a group as a short table: a row for each metric with its mean, interval and pass rate."""
-    lines = [
-        f"| {markdown_text(one_line(group_title(group, summary), 100))} | n | mean | 95 % interval | passed |",
-        "|:--|--:|--:|--:|--:|",
-    ]
-    for metric in table_metrics(group):
-        name = markdown_text(one_line(metric.name, 80)) + (" ↓" if metric.direction == "lower" else "")
-        mean = f"{markdown_text(mean_text(metric))} {markdown_text(numbers.mean_unit(metric))}".strip()
-        lines.append(f"| {name} | {metric.n:,} | {mean} | {mean_interval(metric)} | {share_text(metric.pass_rate)} |")
-    return "\n".join(lines) + "\n\n" if group.metrics else ""
-
-
 def _small_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [" | ".join(heads), ":--|--:|:--", *(" | ".join(map(markdown_text, row)) for row in rows)]
     return "".join(f"| {line} |\n" for line in lines) + "\n"
@@ -122,10 +106,7 @@ def _table(group: SummaryGroup) -> str:
 def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
     """Format one trial, folded: input, expected value, output and scores."""
     case, output = result.trial.case, result.output
-    quoted_input = quoted(case.input) if case.has_generated_id else ""
-    lines = [
-        f"<details><summary>{html_text(one_line(result.trial.name(**name_parts(run)), 400) + quoted_input)} ({result.verdict})</summary>\n"
-    ]
+    lines = [f"<details><summary>{html_text(trial_title(result.trial, run))} ({result.verdict})</summary>\n"]
     rows = (
         ("input", unwrap_single_input(case.input)),
         ("expected", case.expected),

@@ -48,7 +48,7 @@ def as_jsonl(run: Run, summary: Summary | None = None, options: ReportOptions = 
 def _head(run: Run, options: ReportOptions) -> dict[str, Any]:
     times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
     spent = {"spending": plain(run.spending)} if options.times else {}
-    decided = _present({"until_decided": plain(run.until_decided)})
+    decided = _present({"until_decided": plain(run.until_decided), "sample": plain(run.sample)})
     return {
         **times,
         **field_values(run, "name", "status", "target", "suite", "plan", "embedder", "revision", "repeat"),

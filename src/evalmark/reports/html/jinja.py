@@ -8,6 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from evalmark.core import money
+from evalmark.core.case_titles import case_title
 from evalmark.core.text import count, one_line, unwrap_single_input
 from evalmark.reports.text import (
     audit,
@@ -63,6 +64,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "audit_text": audit,
         "calibration_text": calibration,
         "case_text": changed_cases,
+        "case_title": case_title,
         "comparison_text": comparison,
         "judge_text": judges,
         "number_text": numbers,

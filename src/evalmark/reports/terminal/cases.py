@@ -1,17 +1,18 @@
 """Terminal text of trials: one in full, or the worst of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalmark.core.case_titles import CaseTitles, case_title
 from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import transcripts
-from evalmark.reports.text.titles import name_parts
+from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import deciding_scores, raised_at, score_text, traceback_of, unsupported_claims
 from evalmark.stats.summary.summary import Summary
@@ -28,6 +29,7 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
     """Show one trial in full: input, output and every score."""
     case, output = result.trial.case, result.output
     rows = [
+        ("id", case.id if case.has_generated_id else None),
         ("input", unwrap_single_input(case.input)),
         ("expected", case.expected),
         ("output", output.value),
@@ -45,7 +47,7 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
     for score in result.scores:
         _add_score(table, score, metrics, None)
         _add_traceback(table, score, style)
-    return render([_case_title(result, run), indented(table)], style)
+    return render([_case_heading(result, run), indented(table)], style)
 
 
 def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:
@@ -59,6 +61,7 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
         return []
     parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
     room = style.width - 27
+    titles = CaseTitles()
     for result in shown_results:
         table = field_table()
         table.add_row("input", Text(one_line(unwrap_single_input(result.trial.case.input), room)))
@@ -70,7 +73,7 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
         metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in deciding_scores(result, summary.missed):
             _add_score(table, score, metrics, room)
-        parts += [_case_title(result, run), indented(table)]
+        parts += [_case_heading(result, run, titles), indented(table)]
     return parts
 
 
@@ -82,11 +85,11 @@ def field_table() -> Table:
     return table
 
 
-def _case_title(result: Result, run: Run | None) -> Text:
+def _case_heading(result: Result, run: Run | None, title_of: Callable[[str, object, int], str] = case_title) -> Text:
     verdict = result.verdict
     return Text.assemble(
         (f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")),
-        (one_line(result.trial.name(**name_parts(run)), 400), "bold"),
+        (trial_title(result.trial, run, title_of), "bold"),
     )
 
 

@@ -12,6 +12,7 @@ from evalmark.core.text import clean, cut, one_line, unwrap_single_input
 from evalmark.reports.text import changed_cases
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import ChangeRow, SideNames, side_names
+from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
 from evalmark.stats.comparison.change import Comparison, Flip, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
@@ -193,7 +194,7 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
 def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle) -> Iterable[RenderableType]:
     for pair in pairs:
         yield Text("")
-        title = Text.assemble(_mark(pair.flip), " ", (one_line(pair.now.trial.name(), 400), "bold"))
+        title = Text.assemble(_mark(pair.flip), " ", (trial_title(pair.now.trial), "bold"))
         yield title.append(f"   {changed_cases.flip_text(pair.flip, heads)}", style="not bold")
         table = field_table()
         case = pair.now.trial.case

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from evalmark.core.case_titles import case_title
 from evalmark.core.text import one_line
 from evalmark.core.values.score import Result
 from evalmark.stats.comparison.change import Flip, MetricChange, TargetChange
@@ -20,7 +21,6 @@ from .comparison import (
     signed_difference,
 )
 from .numbers import number_text, percent
-from .titles import quoted
 from .verdicts import deciding_scores, score_text
 
 _NAME = 60
@@ -62,8 +62,8 @@ def summary_line(target: TargetChange) -> tuple[str, str]:
 
 
 def flip_name(flip: Flip) -> str:
-    """Name a case by its id, or by its input if the id was generated."""
-    return one_line(flip.case, _NAME) if flip.asked is None else quoted(flip.asked).strip()
+    """Return the title of a case that changed."""
+    return one_line(case_title(flip.case, flip.asked), _NAME)
 
 
 def case_counts(target: TargetChange) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -110,8 +110,7 @@ def changed_cases_title(changed: ChangedCases, heads: SideNames = TWO_RUNS) -> s
 def flip_line(flip: Flip, heads: SideNames = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:
     """A case and its change; with the dataset if there are several."""
     dataset = f" ({one_line(flip.dataset, 60)})" if several else ""
-    quoted_input = "" if flip.asked is None else quoted(flip.asked)
-    return f"{one_line(flip.case, 100)}{dataset}{quoted_input}", flip_text(flip, heads)
+    return f"{one_line(case_title(flip.case, flip.asked), 100)}{dataset}", flip_text(flip, heads)
 
 
 def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:

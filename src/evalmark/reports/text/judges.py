@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
+from evalmark.core.case_titles import LONGEST_TITLE, case_title
 from evalmark.core.text import clean, count, one_line
 from evalmark.stats.inference.repeats import PassAtK
 from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSummary, SummaryGroup, WorstScore
 
 from .numbers import GAP, interval_in_brackets, percent, share_interval, share_with_interval
-from .titles import quoted
 from .variance import variance_lines
 from .verdicts import value_text
 
@@ -89,14 +89,14 @@ def _verdict(row: WorstScore, metric: MetricSummary) -> str:
 
 
 def row_name(row: WorstScore, part: SummaryGroup) -> str:
-    """Name a trial by case, turn and repeat; quote the input if the case has no id."""
+    """Name a trial by case, turn and repeat."""
     more = [
         f"turn {row.position + 1}" if part.mode == "conversation" else "",
         f"repeat {row.repeat + 1}" if row.repeat else "",
     ]
     details = ", ".join(filter(None, more))
-    name = one_line(row.case, 60) or f"case {row.position + 1}"
-    return name + quoted(row.asked) + (f" ({details})" if details else "")
+    name = case_title(row.case, row.asked, row.position)
+    return one_line(name, LONGEST_TITLE) + (f" ({details})" if details else "")
 
 
 def agreement_lines(agreement: JudgeAgreement) -> Iterator[str]:

@@ -1,18 +1,17 @@
 """Titles of runs, groups and trials, and short facts about them."""
 
-from collections.abc import Iterable
-from typing import TypedDict
+from collections.abc import Callable, Iterable
 
-from evalmark.core.text import clean, count, one_line, unwrap_single_input
+from evalmark.core.case_titles import case_title
+from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Run
+from evalmark.core.values.score import Trial
 from evalmark.stats.summary.summary import REASONS, MetricSummary, Summary, SummaryGroup, describe_left_out
 
 from .numbers import LONG_WAIT, duration
 
 _COMMIT = 10
 """Characters of a commit id."""
-_FEW_WORDS = 32
-"""Characters of an input shown beside an id."""
 
 
 def without_repeats(names: Iterable[str]) -> list[str]:
@@ -85,27 +84,22 @@ def interval_methods(metrics: Iterable[MetricSummary]) -> list[str]:
     return list(dict.fromkeys(metric.interval.method for metric in metrics))
 
 
-class NameParts(TypedDict, total=False):
-    """What the name of a trial needs besides its case."""
+def trial_title(trial: Trial, run: Run | None = None, title_of: Callable[[str, object, int], str] = case_title) -> str:
+    """Return the title of a trial: that of its case, and what tells the trial from others of the case.
 
-    with_dataset: bool
-    with_target: bool
+    With `run`, dataset and target are named if the run has several. `title_of` gives the title of the case.
 
-
-def name_parts(run: Run | None) -> NameParts:
-    """Return what the names of a run's trials need: the dataset and the target, if there are several."""
-    if run is None:
-        return {}
-    # Where each dataset has a target of its own, the dataset says which.
-    several_targets = ", " in run.target and not any(info.plan for info in run.datasets)
-    return {"with_dataset": len(run.datasets) > 1, "with_target": several_targets}
-
-
-def quoted(case_input: object) -> str:
-    r"""Quote the first words of an input, to follow a generated id.
-
-    >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
-     “What is the capital of Peru, pl…”
+    >>> trial_title(Trial(case=Case(id="a"), target="m/b", repeat=1), Run(id="1", name="x", created="", target="m/b, m/a"))
+    'a (m/b, repeat 2)'
     """
-    words = one_line(unwrap_single_input(case_input), _FEW_WORDS)
-    return f" \u201c{words}\u201d" if words else ""
+    # Where each dataset has a target of its own, the dataset says which.
+    has_targets = run is not None and ", " in run.target and not any(info.plan for info in run.datasets)
+    more = [
+        trial.dataset if run is not None and len(run.datasets) > 1 else "",
+        trial.target if has_targets else "",
+        f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
+        f"repeat {trial.repeat + 1}" if trial.repeat else "",
+    ]
+    details = ", ".join(part for part in more if part)
+    title = title_of(trial.case.id, trial.case.input, trial.position)
+    return one_line(f"{title} ({details})" if details else title, 400)

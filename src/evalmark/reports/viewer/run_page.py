@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evalmark.core.case_titles import CaseTitles
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Mode, Score, Trial
@@ -107,6 +108,7 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "trouble": trouble,
         "is_behind": figures is not None and figures.summary.trials != trials <= FEW,
         "rows": rows,
+        "titles": CaseTitles(),
         "columns": sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target)),
         "every_metric": names,
         "metrics": metrics.part(names),

@@ -22,10 +22,11 @@ from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForeca
 from evalmark.runs.engine.pipeline import run_trials
 from evalmark.runs.engine.work import Limits, Work
 from evalmark.runs.execution.options import RunOptions
+from evalmark.runs.execution.sampling import DrawnSample, draw_sample
 from evalmark.runs.execution.shards import shard_assignment
 from evalmark.runs.execution.trial_source import TrialSource
 from evalmark.runs.planning.check import check, raise_faults
-from evalmark.runs.planning.models import ConfiguredModel
+from evalmark.runs.planning.models import ConfiguredModel, replay_mode
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_of
 from evalmark.runs.session.run_session import RunSession
 from evalmark.runs.targets.given_target import GivenTarget
@@ -50,7 +51,7 @@ async def estimate(plan: Plan, options: RunOptions) -> Forecast:
         ConfigError: the plan has faults; all of them are named.
     """
     raise_faults((await asyncio.to_thread(check, plan)).faults)
-    estimator = _Estimator(plan, options)
+    estimator = _Estimator(plan, options, await asyncio.to_thread(draw_sample, plan, options))
     for source in plan.sources:
         for mode in plan.modes:
             await estimator.count(source, mode)
@@ -144,8 +145,8 @@ class _CountingModel:
 class _Estimator:
     """Runs a plan without sending any call, one dataset at a time."""
 
-    def __init__(self, plan: Plan, options: RunOptions) -> None:
-        self.plan, self.options = plan, options
+    def __init__(self, plan: Plan, options: RunOptions, drawn: DrawnSample | None) -> None:
+        self.plan, self.options, self.drawn = plan, options, drawn
         self.session = RunSession(options.settings, lambda: options.store, models=plan.models)
         self.assignment = shard_assignment(plan, options.shard)
         self.call_log = options.store.call_log()
@@ -165,7 +166,13 @@ class _Estimator:
         judges = {id(spec): self._counting(spec.judge, _questions(spec)) for spec in specs if spec.judge is not None}
         bound = [spec.bound(None, lambda _, spec=spec: judges[id(spec)]) for spec in specs if id(spec) in judges]  # type: ignore[misc]
         part = replace(self.plan, sources=(source,), scorers=tuple(specs))
-        trials = TrialSource(plan=part, options=self.options, notes=self.notes, assignment=self.assignment)
+        trials = TrialSource(
+            plan=part,
+            options=self.options,
+            notes=self.notes,
+            assignment=self.assignment,
+            sampled=None if self.drawn is None else self.drawn.ids,
+        )
         sink = _Counter()
         work = Work(
             trials=trials.trials(),
@@ -201,6 +208,8 @@ class _Estimator:
         )
 
     def _notes(self) -> Iterator[str]:
+        if self.drawn is not None:
+            yield self.drawn.note
         if not self.plan.chat_models:
             return
         if self.earlier:
@@ -213,7 +222,7 @@ class _Estimator:
 
     def _counting(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, ConfiguredModel) else model
-        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, self.options.settings.replay))
+        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, replay_mode(inner, self.options.settings)))
         counting = _CountingModel(inner, self.call_log, tally, self.seen, questions)
         return replace(model, model=counting) if isinstance(model, ConfiguredModel) else counting
 

@@ -108,8 +108,8 @@ class _Pipeline:
 
     async def _finish(self, runners: list[asyncio.Task[None]]) -> None:
         await asyncio.gather(*runners)
-        while self.scoring:
-            await asyncio.gather(*self.scoring)
+        # Not in a loop until the set is empty: from Python 3.12 on, `gather` of tasks that are done gives way to no callback.
+        await asyncio.gather(*self.scoring)
 
     async def _run_items(self) -> None:
         """Run trials and conversations, one after the other; one of `jobs` such tasks."""

@@ -12,6 +12,7 @@ from evalmark.runs.engine.pipeline import run_trials
 from evalmark.runs.engine.work import Engine, Limits
 from evalmark.runs.planning.models import ModelGateway
 from evalmark.runs.planning.plan import BoundPlan, Plan
+from evalmark.runs.targets.service import ServiceTarget
 
 if TYPE_CHECKING:
     from evalmark.runs.cluster import ray_connection
@@ -45,6 +46,10 @@ async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIt
     if settings.on == "local":
         yield lambda gateway, bound, cache: run_trials
         return
+    if any(isinstance(target, ServiceTarget) for target in plan.targets) and plan.rescored is None:
+        raise ConfigError(
+            f"--on {settings.on}: HTTP services and commands are called by this machine only; leave --on out."
+        )
     address = ray_connection.parse_cluster_address(settings.on, is_trusted=settings.trust_cluster)
     async with site_module.open_session(address, plan, settings, limits) as cluster:
         yield cluster.engine

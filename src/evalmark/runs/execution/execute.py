@@ -28,6 +28,7 @@ from evalmark.storage.store.store import Store
 from .engines import open_engine
 from .options import RunOptions
 from .revision import revision_in_background
+from .sampling import SAMPLED, DrawnSample, draw_sample, resumed_sample, sample_faults
 from .shards import planned_row_counts, shard_assignment, shard_faults
 from .threshold_notes import score_notes, with_label_notes
 from .trial_source import TrialSource
@@ -64,11 +65,14 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         ConfigError: the plan has faults; all of them are named and nothing was started.
         StoreError: the store cannot be used, or is full; results that were acknowledged are kept.
     """
+    if options.resume is not None:
+        options = replace(options, sample=resumed_sample(options.store.run(options.resume), options.sample))
     session = RunSession(options.settings, lambda: options.store, models=plan.models)
     plan = with_label_notes(plan, options.store)
     revision = revision_in_background()
     checked = await asyncio.to_thread(session.check, plan)
-    raise_faults([*_limit_faults(options.limit), *shard_faults(plan, options.shard)])
+    raise_faults([*_limit_faults(options.limit), *shard_faults(plan, options.shard), *sample_faults(plan, options)])
+    drawn = await asyncio.to_thread(draw_sample, plan, options)
     notes: dict[str, None] = {}  # in order, each once
     jobs = _affordable_jobs(options.settings.jobs, notes)
     limits = Limits(
@@ -77,7 +81,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         write_interval=_write_interval(plan, options.settings),
     )
     async with open_engine(plan, options.settings, limits) as engine:
-        run = _start(plan, options, await asyncio.to_thread(revision), checked)
+        run = _start(plan, options, await asyncio.to_thread(revision), checked, drawn)
         session.attach(run, is_resumed=options.resume is not None)
         if session.interrupted_calls != 0:
             notes[_interrupted_note(session.interrupted_calls)] = None
@@ -93,6 +97,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
             options=options,
             notes=notes,
             assignment=shard_assignment(plan, options.shard),
+            sampled=None if drawn is None else drawn.ids,
         )
         trials = source.trials() if options.on_trial is None else _with_callback(source.trials(), options.on_trial)
         work = session.work(prepared, trials, options.store.sink(run.id), options.on_verdicts)
@@ -235,20 +240,32 @@ def _limit_faults(limit: int | None) -> list[str]:
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 
-def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -> Run:
+def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck, drawn: DrawnSample | None) -> Run:
     """Start a run in the store, or resume one; return its header."""
+    rescored = plan.rescored.sample if plan.rescored is not None else None
+    drawn = drawn if rescored is None else DrawnSample(sample=rescored, ids={})
+    sample, sample_notes = (None, ()) if drawn is None else (drawn.sample, (drawn.note,))
     if options.resume is not None:
         earlier = options.store.run(options.resume)
         check_resumable(earlier, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
         order = _order(plan, earlier.until_decided)
         # Recorded outputs are kept; gate, thresholds and repeats are those of the suite as it is now.
         taken = options.store.resume(earlier.id, retry_errors=options.retry_errors)
-        dropped = (STOPPED, UNMATCHED, UNCHECKED_LIMITS, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
+        dropped = (
+            STOPPED,
+            UNMATCHED,
+            UNCHECKED_LIMITS,
+            sequential_stop.DRAWN,
+            sequential_stop.SAVED,
+            MISSING_PREFIX,
+            SAMPLED,
+        )
         outdated = (SCORES_MOVED, *OUTSIDE_LIMITS.values())
         notes = tuple(
             note for note in taken.notes if not note.startswith(dropped) and not any(text in note for text in outdated)
         )
-        resumed = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
+        resumed = replace(taken, notes=(*notes, *sample_notes), until_decided=order, sample=sample)
+        resumed = replace(resumed, is_part=_is_part(plan, options), shard=options.shard)
         return replace(resumed, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(earlier, plan))
     run = Run(
         id=new_run_id(),
@@ -267,8 +284,9 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         is_part=_is_part(plan, options),
         shard=options.shard,
         until_decided=_order(plan),
+        sample=sample,
         versions=versions(),
-        notes=plan.notes if options.shard is None else (*plan.notes, options.shard.note),
+        notes=(*plan.notes, *sample_notes, *([] if options.shard is None else [options.shard.note])),
     )
     options.store.start(run)
     return run

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
-from evalmark.core.values.run import Run, Shard
+from evalmark.core.values.run import Run, Sample, Shard
 from evalmark.core.values.score import Trial, VerdictListener
 from evalmark.runs.engine.work import ResultCallback
 from evalmark.runs.planning.check import PlanCheck
@@ -30,6 +30,8 @@ class RunOptions:
     """The most cases of each dataset; None: all."""
     only: Callable[[Case, str], bool] | None = None
     """Selects cases by case and dataset name; None: all."""
+    sample: Sample | None = None
+    """The random sample of these cases to run; None: all of them."""
     shard: Shard | None = None
     """The share of these cases to run; None: all of them."""
     stop: asyncio.Event | None = None
@@ -48,4 +50,4 @@ class RunOptions:
     @property
     def is_part(self) -> bool:
         """Whether cases may be left out."""
-        return self.limit is not None or self.only is not None or self.shard is not None
+        return any(part is not None for part in (self.limit, self.only, self.sample, self.shard))

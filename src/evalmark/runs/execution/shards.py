@@ -42,5 +42,6 @@ def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
 def planned_row_counts(plan: Plan, options: RunOptions, checked: PlanCheck) -> list[int | None]:
     """Return how many rows of each dataset will run; None if the check has not read the dataset to its end."""
     found = [None if options.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
-    rows = [count if count is None or options.limit is None else min(count, options.limit) for count in found]
+    most = options.limit if options.sample is None else options.sample.size
+    rows = [count if count is None or most is None else min(count, most) for count in found]
     return rows if options.shard is None else shard_sizes(rows, options.shard, whole=_is_whole(plan))

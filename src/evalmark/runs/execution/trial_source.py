@@ -1,7 +1,7 @@
 """`TrialSource`: the trials of a plan, read from its datasets while the run goes on."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, product
 
@@ -50,6 +50,8 @@ class TrialSource:
     """Notes of the readers, each once; added to while reading."""
     assignment: ShardAssignment | None = None
     """Assigns rows to shards; None: every row belongs to this run."""
+    sampled: Mapping[str, Collection[str]] | None = None
+    """The ids of the sampled cases of each dataset; None: the run is not sampled."""
     rows: Counter[str] = field(default_factory=Counter)
     """Rows per dataset; counted while reading."""
     counted_positions: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -94,6 +96,8 @@ class TrialSource:
     def _selects(self, row: Case | BadRow, dataset: str, position: int) -> bool:
         """Return whether a row is to be run; recorded results of other rows are kept."""
         only = self.options.only
+        if self.sampled is not None and not (isinstance(row, Case) and row.id in self.sampled[dataset]):
+            return False
         return self._is_within_limit(position) and (only is None or (isinstance(row, Case) and only(row, dataset)))
 
     def _is_within_limit(self, position: int) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, ChatModel, Embedder
-from evalmark.core.settings import Settings
+from evalmark.core.settings import Replay, Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.spending import Spending
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evalmark.models.providers import chat_models, embeddings
     from evalmark.models.providers import endpoint as endpoints
     from evalmark.models.providers import http as http_client
+    from evalmark.models.providers import http_service as http_services
     from evalmark.models.providers.endpoint import Endpoint
     from evalmark.models.providers.http import HttpClient
 else:
@@ -34,6 +35,7 @@ else:
     embeddings = LazyModule("evalmark.models.providers.embeddings")
     endpoints = LazyModule("evalmark.models.providers.endpoint")
     http_client = LazyModule("evalmark.models.providers.http")
+    http_services = LazyModule("evalmark.models.providers.http_service")
     retry = LazyModule("evalmark.models.middleware.retry")
     throttles = LazyModule("evalmark.models.middleware.throttle")
 
@@ -114,6 +116,18 @@ class ModelFactory:
             around=lambda send: _send_with_retry(send, throttle, self.retry_policy),
         )
 
+    def http_service(self, name: str, url: str, headers: Mapping[str, str], queries: Mapping[str, str]) -> ChatModel:
+        """Return an HTTP service under test, which is called like a model."""
+        return http_services.HttpService(
+            name=name,
+            url=url,
+            http=self.http,
+            queries=queries,
+            headers=headers,
+            environ=self.environ,
+            within=self.settings.call_timeout,
+        )
+
     def endpoint(self, model: ChatModel) -> "Endpoint | None":
         """Return the endpoint of a model that was opened by name; None for an object of the user's."""
         try:
@@ -190,7 +204,7 @@ class ModelGateway:
             throttle=self._throttle(model),
             prices=self._prices,
             call_log=self._call_log,
-            replay=self._models.settings.replay,
+            replay=replay_mode(model, self._models.settings),
             retry_policy=self._models.retry_policy,
         )
         return call_config.wrap_model(model, config)
@@ -214,12 +228,18 @@ class ModelGateway:
         inner = [model.model if isinstance(model, ConfiguredModel) else model for model in models]
         endpoints = [endpoint for model in inner if (endpoint := self._models.endpoint(model)) is not None]
         found = [*map(self.meter.refuse_unknown, inner), *map(_without_key, endpoints)]
+        found += [getattr(model, "fault", None) for model in inner]  # of an HTTP service
         return list(dict.fromkeys(fault for fault in found if fault))
 
 
 def _without_key(endpoint: "Endpoint") -> str | None:
     fault = endpoints.missing_key(endpoint)
     return fault and f"{fault} Recorded replies can be used without one: --replay strict."
+
+
+def replay_mode(model: ChatModel, settings: Settings) -> Replay:
+    """Return how cached replies of a model are used; a command has none unless the suite asks for it."""
+    return settings.replay if getattr(model, "is_cached", True) else "off"
 
 
 async def _send_with_retry(

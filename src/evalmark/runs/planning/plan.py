@@ -285,8 +285,11 @@ class Plan:
 
     @property
     def asks_models(self) -> bool:
-        """Whether all targets are chat models, which are called through the run."""
-        return self.rescored is None and all(model_of(target) is not None for target in self.targets)
+        """Whether all targets are chat models, which are called through the run and whose replies are cached."""
+        models = [model_of(target) for target in self.targets]
+        return self.rescored is None and all(
+            model is not None and getattr(model, "is_cached", True) for model in models
+        )
 
     @property
     def target_name(self) -> str:

@@ -17,7 +17,7 @@ from evalmark.core.values.run import Gate
 from evalmark.inputs.datasets.header import read_header
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.suites.reader import read_suite
-from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetSpec
+from evalmark.inputs.suites.suite import CommandSpec, DatasetSpec, HttpSpec, MetricSpec, Suite, TargetSpec
 from evalmark.runs.targets.given_target import GivenTarget
 
 from .check import raise_faults, with_references
@@ -46,10 +46,13 @@ if TYPE_CHECKING:
     from evalmark.prompts.specs.spec import PromptSpec
     from evalmark.runs.targets import function
     from evalmark.scoring.builtin import grounding
+
+    from . import service_targets as service
 else:
     detection = LazyModule("evalmark.prompts.specs.detection")
     spec_module = LazyModule("evalmark.prompts.specs.spec")
     function = LazyModule("evalmark.runs.targets.function")
+    service = LazyModule("evalmark.runs.planning.service_targets")
     grounding = LazyModule("evalmark.scoring.builtin.grounding")
 
 
@@ -191,6 +194,8 @@ class _SuitePlanner:
         target = self.overrides.target or self.suite.target
         location = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
         try:
+            if isinstance(target, (HttpSpec, CommandSpec)):
+                return (self._service(target),)
             if not isinstance(target, str) and (target is not None or self.overrides.models):
                 models = self.overrides.models
                 return model_targets(target or TargetSpec(), models, self.models, self.overrides.default_model)
@@ -198,6 +203,13 @@ class _SuitePlanner:
         except ConfigError as fault:
             self.faults.append(f"{location}: {fault}" if location else str(fault))
             return (GivenTarget(),)
+
+    def _service(self, spec: HttpSpec | CommandSpec) -> Target:
+        if self.overrides.models:
+            raise ConfigError("--model is for a prompt or a model under test; this target is a service or a command.")
+        if isinstance(spec, HttpSpec):
+            return service.http_target(spec, self.models)
+        return service.command_target(spec, self.named)
 
     def _code(self, name: str) -> Target:
         if self.overrides.models:

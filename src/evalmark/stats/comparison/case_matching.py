@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from evalmark.core.case_titles import CaseTitles
 
 from .change import Key, Matching
 
@@ -50,6 +52,14 @@ def match(now: Mapping[Key, str], before: Mapping[Key, str]) -> MatchedCases:
             gone=tuple(sorted(case for dataset, case in left if (dataset, case) not in edited)),
         ),
     )
+
+
+def with_titles(matching: Matching, inputs: Iterable[Mapping[Key, object]]) -> Matching:
+    """Add the titles of cases that are not in both runs; `inputs` has the inputs of all cases with a generated id."""
+    alone = {*matching.edited, *matching.new, *matching.gone}
+    titles_of = CaseTitles()
+    titles = {key[1]: titles_of(key[1], given) for found in inputs for key, given in found.items() if key[1] in alone}
+    return replace(matching, titles=titles)
 
 
 def _dataset(key: Key, alone: bool) -> str:

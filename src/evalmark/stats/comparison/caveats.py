@@ -27,6 +27,7 @@ def warnings(
             [
                 *_same_run(run, baseline, changes),
                 *_unfinished(run, baseline),
+                *_samples(run, baseline),
                 *_datasets(run, baseline),
                 *_targets(changes, targets, within_one=_is_one(run, baseline)),
                 *(said for change in changes for said in _cases(change, run, baseline)),
@@ -53,6 +54,17 @@ def _moved_scores(run: Run, baseline: Run) -> Iterator[str]:
     sides = ((run, "The run"), (baseline, "The baseline"))
     for one, called in sides[:1] if _is_one(run, baseline) else sides:
         yield from (f"{called}: {note}" for note in one.notes if SCORES_MOVED in note)
+
+
+def _samples(run: Run, baseline: Run) -> Iterator[str]:
+    """Say which samples the runs have, and which cases that leaves to compare."""
+    if run.sample is None and baseline.sample is None:
+        return
+    if run.sample == baseline.sample:
+        yield f"Both runs have only the same random sample of {run.sample}."
+        return
+    selections = ["all selected cases" if of.sample is None else f"a sample of {of.sample}" for of in (run, baseline)]
+    yield f"The runs have different cases: {selections[0]}, and in the baseline {selections[1]}; only common cases are compared."
 
 
 def _datasets(run: Run, baseline: Run) -> Iterator[str]:
@@ -111,7 +123,7 @@ def _cases_of_two(change: TargetChange) -> Iterator[str]:
     for ids, target in ((matching.new, change.target), (matching.gone, change.against)):
         if ids:
             they_are = "it is" if len(ids) == 1 else "they are"
-            yield f"{count(len(ids), 'case')} ran only on {_named(target)}{_such_as(ids)}; {they_are} not compared."
+            yield f"{count(len(ids), 'case')} ran only on {_named(target)}{_such_as(ids, matching)}; {they_are} not compared."
 
 
 def _cases_of_runs(matching: Matching, run: Run, baseline: Run) -> Iterator[str]:
@@ -119,19 +131,19 @@ def _cases_of_runs(matching: Matching, run: Run, baseline: Run) -> Iterator[str]
         yield "The two runs have no case in common."
     if matching.edited:
         they_are = "it is" if len(matching.edited) == 1 else "they are"
-        yield f"The content of {count(len(matching.edited), 'case')} changed ({_some(matching.edited)}); {they_are} not compared."
+        yield f"The content of {count(len(matching.edited), 'case')} changed ({_some(_titled(matching.edited, matching))}); {they_are} not compared."
     new, gone = matching.new, matching.gone
     for ids, one, called, other in ((gone, run, "run", "baseline"), (new, baseline, "baseline", "run")):
         if ids and one.status != "complete":
             yield (
-                f"The {called} is not finished: {count(len(ids), 'case')} of the {other}{_such_as(ids)} "
+                f"The {called} is not finished: {count(len(ids), 'case')} of the {other}{_such_as(ids, matching)} "
                 f"{'has' if len(ids) == 1 else 'have'} no result in it, counted as missing."
             )
     new, gone = (new if baseline.status == "complete" else ()), (gone if run.status == "complete" else ())
     if new or gone:
         yield (
-            f"The dataset has changed: {count(len(new), 'case')} only in the run"
-            f"{_such_as(new)}, {len(gone):,} only in the baseline{_such_as(gone)}; not compared."
+            f"{'The dataset has changed' if run.sample == baseline.sample else 'Cases'}: {count(len(new), 'case')} only in the run"
+            f"{_such_as(new, matching)}, {len(gone):,} only in the baseline{_such_as(gone, matching)}; not compared."
         )
     if matching.renamed:
         yield f"{count(matching.renamed, 'case')} with another id and the same content: matched by content."
@@ -161,5 +173,9 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(known[:SHOWN]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _such_as(names: Sequence[str]) -> str:
-    return f" ({_some(names)})" if names else ""
+def _such_as(ids: Sequence[str], matching: Matching) -> str:
+    return f" ({_some(_titled(ids, matching))})" if ids else ""
+
+
+def _titled(ids: Iterable[str], matching: Matching) -> list[str]:
+    return [matching.titles.get(key, key) for key in ids]

@@ -1,6 +1,7 @@
 """The result of comparing two runs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from evalmark.core.values.score import Direction
@@ -149,6 +150,8 @@ class Matching:
     """Ids only in the run."""
     gone: tuple[str, ...] = ()
     """Ids only in the baseline."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Readable titles of those of these cases that have a generated id."""
 
     @property
     def is_whole(self) -> bool:

@@ -16,7 +16,7 @@ from evalmark.stats.inference.missing import JudgedValues, adjust_differences, w
 from evalmark.stats.inference.multiple_tests import benjamini_hochberg, holm
 from evalmark.stats.summary.clusters import ClusterFinder
 
-from .case_matching import match
+from .case_matching import match, with_titles
 from .caveats import warnings
 from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange, is_unchanged
 from .compared_cases import ComparedCases
@@ -203,7 +203,7 @@ class _TargetPair:
     ) -> None:
         self.names, self.now, self.before = names, now, before
         matched = match(now.cases, before.cases)
-        self.pairs, self.matching = matched.pairs, matched.matching
+        self.pairs, self.matching = matched.pairs, with_titles(matched.matching, (now.asked, before.asked))
         self.expected = with_unfinished(matched, (now, before), unfinished)
         self.level, self.margin = asked
         self.clusters = Clusters(numbers=now.clusters, unit=finder.unit(now.sources.values()))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from evalmark.core.case_titles import case_title
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Direction, Result, Score
 from evalmark.stats.inference.sequential import BettingSequence
@@ -214,7 +215,8 @@ class AllTrialsPass:
             self._ungated += free
             self._gated += verdict in ("pass", "ungated") and not free
             if verdict == "fail":
-                self._failed = self._failed or result.trial.case.id
+                case = result.trial.case
+                self._failed = self._failed or case_title(case.id, case.input, result.trial.position)
 
     @property
     def is_met(self) -> bool | None:

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from evalmark.core.values.call import Attempt, Reply, ReplyForm, ReplyStatus, Request
 from evalmark.core.values.case import Example, Output, ToolCall, Turn, Usage
-from evalmark.core.values.run import DatasetInfo, Gate, Metric, RunStatus, Shard, UntilDecided
+from evalmark.core.values.run import DatasetInfo, Gate, Metric, RunStatus, Sample, Shard, UntilDecided
 from evalmark.core.values.score import Direction, Mode, Status
 from evalmark.core.values.session import SpanKind
 from evalmark.core.values.spending import Spending
@@ -230,6 +230,7 @@ RUN = Spec(
                 }
             ),
         ),
+        "sample": value_field(Sample, Spec({"size": _COUNT, "seed": _COUNT, "taken": _COUNT, "of": _COUNT})),
         "versions": _NAMES,
         "spending": tuple_field(Spending, _SPENDING),
         "notes": Field(storable_texts, read_texts, ()),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from evalmark.core.case_titles import case_title
 from evalmark.core.errors import ConfigError, NotFoundError
 from evalmark.core.suggestions import did_you_mean
 from evalmark.core.text import count
@@ -177,14 +178,15 @@ def result_subject(run: str, result: Result, metric: str | None = None) -> Label
     """
     names = [score.name for score in result.scores]
     trial = result.trial
+    name = case_title(trial.case.id, trial.case.input, trial.position)
     if metric is not None and metric not in names:
         advice = did_you_mean(metric, names) or f"its scores are {_join_names(names)}."
-        raise ConfigError(f"{run}: {trial.case.id!r} has no score {metric!r}; {advice}")
+        raise ConfigError(f"{run}: {name!r} has no score {metric!r}; {advice}")
     content = content_fingerprint(trial.case.input, result.output.value)
     if metric is None:
-        about, title = about_output(run, trial.id), f"the output for {trial.case.id!r} in {run}"
+        about, title = about_output(run, trial.id), f"the output for {name!r} in {run}"
     else:
-        about, title = about_score(run, trial.id, metric), f"{metric} of {trial.case.id!r} in {run}"
+        about, title = about_score(run, trial.id, metric), f"{metric} of {name!r} in {run}"
     return LabelSubject(about=about, content=content, title=title)
 
 
@@ -292,9 +294,9 @@ def _output(run: Run, which: OutputSelector) -> LabelSubject:
 
 
 def _fits(result: Result, which: OutputSelector) -> bool:
-    trial = result.trial
+    trial, case = result.trial, which.case or ""
     return (
-        trial.case.id.startswith(which.case or "")
+        (trial.case.id.startswith(case) or case_title(trial.case.id, trial.case.input).startswith(case))
         and which.target in (None, trial.target)
         and which.repeat in (None, trial.repeat + 1)
         and which.dataset in (None, trial.dataset)

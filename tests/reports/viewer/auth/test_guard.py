@@ -11,8 +11,6 @@ import pytest
 from evalmark.reports.viewer.auth.guard import HEADERS, Tickets
 from tests.reports.viewer.conftest import POLICY, SESSION, TOKEN, asked, from_browser, sent
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-
 RUN = "20261121-101500-3f9a"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 TAKING_FORMS = ("/labels", "/label/start")

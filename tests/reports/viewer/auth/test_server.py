@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 import pytest
+import uvicorn
 
 from evalmark.errors import ConfigError
 from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.auth.server import Listener, bind
-
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 
 
 def closed(made):

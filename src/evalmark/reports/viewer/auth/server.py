@@ -61,7 +61,7 @@ def bind(port: int, host: str = "", token: str = "") -> Listener:
 
 def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambda: None) -> None:
     """Serve until interrupted; `ready` is called once requests are accepted, and must be quick."""
-    uvicorn = need("uvicorn", "view")
+    uvicorn = need("uvicorn")
     config = uvicorn.Config(
         app,
         http=f"{__package__}.connections:ViewerConnection",

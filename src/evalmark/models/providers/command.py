@@ -1,0 +1,264 @@
+"""A program under test: started for each request, without a shell, and called with the limits of a model."""
+
+import asyncio
+import contextlib
+import difflib
+import hashlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evalmark.core.context.trial_context import current_trial_context
+from evalmark.core.errors import ModelCallError
+from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.values.call import Attempt, Reply, Request
+from evalmark.inputs.secrets.known_secrets import mask_known_secrets
+
+from .http_service import missing_part
+
+SUITE_FOLDER = "${suite_folder}"
+"""Stands in requests for the folder of the suite, which is another one on another machine."""
+MAX_OUTPUT = 32 << 20
+"""Bytes; a program that prints more is stopped."""
+MAX_DIFF = 200_000
+"""Characters of the changes in a workspace that are kept."""
+_LAST_BYTES, _LAST_LINES = 4096, 5
+"""How much of the end of the error stream an error shows."""
+_PIECE = 1 << 16
+_POLL_SECONDS = 0.05
+_RUNNING: set[int] = set()
+"""The process groups of the programs that run now."""
+
+
+class CommandProgram:
+    """A program with fixed settings; the settings of a request hold its `arguments`, the message its standard input."""
+
+    has_price: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        name: str,
+        program: str,
+        *,
+        folder: Path,
+        workspace: Path | None = None,
+        queries: Mapping[str, str],
+        is_cached: bool = False,
+    ) -> None:
+        """`program` is the file to start; each call gets a copy of `workspace`, or runs in `folder`."""
+        self.name, self.is_cached = name, is_cached
+        self._program, self._folder, self._workspace, self._queries = program, folder, workspace, queries
+        self._threads = DaemonThreads()
+
+    @cached_property
+    def identity(self) -> str:
+        """The command with a hash of its program and its workspace, so that a changed one has no cached replies."""
+        return f"command/{self.name}@{content_hash([Path(self._program), self._workspace])}"
+
+    async def __call__(self, request: Request) -> Reply:
+        """Start the program, wait for its end, and return what it printed.
+
+        Raises:
+            ModelCallError: It cannot be started, exits with another status than 0, or prints too much or not what was expected.
+        """
+        if not self.is_cached:
+            current_trial_context().has_unreplayable_call = True
+        arguments = [
+            str(word).replace(SUITE_FOLDER, str(self._folder)) for word in request.settings.get("arguments", ())
+        ]
+        stdin = "".join(str(turn.content) for turn in request.messages).encode(errors="surrogatepass")
+        if self._workspace is None:
+            return await self._run(arguments, stdin, self._folder, {})
+        parent = Path(tempfile.mkdtemp(prefix="evalmark-"))
+        try:
+            copy, original = parent / self._workspace.name, self._workspace
+            await self._threads.run(lambda _: shutil.copytree(original, copy, symlinks=True))
+            before = await self._threads.run(lambda _: _stamps(copy))
+            reply = await self._run(arguments, stdin, copy, before)
+        finally:
+            shutil.rmtree(parent, ignore_errors=True)
+        return reply
+
+    async def _run(self, arguments: Sequence[str], stdin: bytes, folder: Path, before: Mapping[str, Any]) -> Reply:
+        started = time.perf_counter()
+        status, printed, errors = await self._finish([self._program, *arguments], stdin, folder)
+        seconds = time.perf_counter() - started
+        if status != 0:
+            reason = f"exited with status {status}" if status > 0 else f"was ended by {_signal_name(-status)}"
+            raise self._error(f"{reason}{_last_lines(errors)}", seconds)
+        text = printed.decode("utf-8", errors="replace")
+        if fault := missing_part(text, self._queries):
+            raise self._error(f"printed something else than expected: {fault}", seconds)
+        changes = None
+        if self._workspace is not None:
+            original = self._workspace
+            changes = await self._threads.run(lambda _: _changes(original, folder, before))
+        return Reply(
+            text=text, status="ok" if text.strip() or changes else "empty", data=changes or None, seconds=seconds
+        )
+
+    def _error(self, what: str, seconds: float) -> ModelCallError:
+        message = mask_known_secrets(f"{self.name}: {what}".rstrip(".") + ".")
+        return ModelCallError(message, fault="rejected", attempts=(Attempt(seconds=seconds, error=message),))
+
+    async def _finish(self, words: Sequence[str], stdin: bytes, folder: Path) -> tuple[int, bytes, bytes]:
+        """Run a program to its end; whatever happens, it and what it has started are ended."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder,
+                start_new_session=sys.platform != "win32",
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ModelCallError(f"{self.name}: cannot be started: {reason}.", fault="closed") from None
+        _RUNNING.add(process.pid)
+        printed, errors = _PrintedBytes(MAX_OUTPUT, process.pid), _PrintedBytes(_LAST_BYTES)
+        reading: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(_feed(process.stdin, stdin)),
+            asyncio.ensure_future(printed.read(process.stdout)),
+            asyncio.ensure_future(errors.read(process.stderr)),
+        ]
+        try:
+            status = await _exit_status(process)
+            _end_group(process.pid)  # what it left running would keep the streams open
+            await asyncio.gather(*reading)
+            if printed.is_full:
+                raise self._error(f"printed more than {MAX_OUTPUT >> 20} MiB and was stopped", 0.0)
+        finally:
+            _end_group(process.pid)
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await _exit_status(process)
+            _RUNNING.discard(process.pid)
+            for task in reading:
+                task.cancel()
+        return status, bytes(printed.content), bytes(errors.content)
+
+
+class _PrintedBytes:
+    """What a program printed: with a `leader`, the first bytes, and the program is ended at the limit; else the last bytes.
+
+    It is read to its end in any case, since asyncio reports the end of a process only after that of its streams.
+    """
+
+    def __init__(self, most: int, leader: int | None = None) -> None:
+        self.content, self.is_full = bytearray(), False
+        self._most, self._leader = most, leader
+
+    async def read(self, stream: asyncio.StreamReader | None) -> None:
+        while stream is not None and (piece := await stream.read(_PIECE)):
+            if self._leader is None:
+                self.content = (self.content + piece)[-self._most :]
+            elif len(self.content) + len(piece) <= self._most:
+                self.content += piece
+            else:
+                self.is_full = True
+                _end_group(self._leader)
+
+
+async def _exit_status(process: asyncio.subprocess.Process) -> int:
+    """Wait for the end of a program, even if one that it started holds its streams open."""
+    ended = asyncio.ensure_future(process.wait())
+    while process.returncode is None:
+        await asyncio.wait({ended}, timeout=_POLL_SECONDS)
+    ended.cancel()
+    return process.returncode
+
+
+async def _feed(stream: asyncio.StreamWriter | None, content: bytes) -> None:
+    """Write the standard input; a program that does not read it all is no error."""
+    if stream is None:
+        return
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(content)
+        await stream.drain()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        stream.close()
+        await stream.wait_closed()
+
+
+def end_programs() -> None:
+    """End all programs that run now, for a process that exits at once."""
+    for leader in tuple(_RUNNING):
+        _end_group(leader)
+
+
+def _end_group(leader: int) -> None:
+    """End a program and all that it started in its process group."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_lines(errors: bytes) -> str:
+    lines = [line.strip() for line in errors.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    return f": {' | '.join(lines[-_LAST_LINES:])[-600:]}" if lines else ", and printed no error"
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and ".git" not in path.relative_to(folder).parts:
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _stamps(folder: Path) -> dict[str, Any]:
+    """Return size and time of each file, which tell which ones a program has written."""
+    return {name: (status.st_size, status.st_mtime_ns) for name, path in _files(folder) for status in [path.stat()]}
+
+
+def _changes(original: Path, copy: Path, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which files of a workspace were added, changed and deleted, and the difference of their texts."""
+    now = _stamps(copy)
+    kinds = {name: "deleted" for name in before if name not in now}
+    kinds |= {name: "added" for name in now if name not in before}
+    kinds |= {
+        name: "changed"
+        for name in now
+        if name in before and now[name] != before[name] and _differ(original, copy, name)
+    }
+    diff = "".join(_diff(original / name, copy / name, name) for name in sorted(kinds))
+    return {"files": dict(sorted(kinds.items())), "diff": diff[:MAX_DIFF]} if kinds else {}
+
+
+def _differ(original: Path, copy: Path, name: str) -> bool:
+    return (original / name).read_bytes() != (copy / name).read_bytes()
+
+
+def _diff(before: Path, after: Path, name: str) -> str:
+    texts = [path.read_bytes() if path.is_file() else b"" for path in (before, after)]
+    if any(b"\0" in text for text in texts):
+        return f"Binary file {name} differs\n"
+    old, new = (text.decode("utf-8", errors="replace").splitlines(keepends=True) for text in texts)
+    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def content_hash(paths: Sequence[Path | None]) -> str:
+    """Return a hash of files and of the files in folders; what does not exist is left out."""
+    digest = hashlib.sha256()
+    for path in paths:
+        if path is None or not path.exists():
+            continue
+        for name, file in [(path.name, path)] if path.is_file() else _files(path):
+            digest.update(f"{name}\0{file.stat().st_size}\0".encode(errors="surrogatepass"))
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,85 @@
+"""The targets of a suite that are HTTP services or commands, and which commands a suite may name."""
+
+import shlex
+import shutil
+from urllib.parse import urlsplit
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.allowed_folders import AllowedFolders
+from evalmark.core.protocols import Target
+from evalmark.core.text import one_line
+from evalmark.inputs.suites.services import VARIABLE, relative_program
+from evalmark.inputs.suites.suite import CommandSpec, HttpSpec
+from evalmark.models.providers.command import CommandProgram, content_hash
+from evalmark.runs.targets.service import ServiceTarget, template_faults
+
+from .models import ModelFactory
+
+_LONGEST_NAME = 60
+
+
+def http_target(spec: HttpSpec, models: ModelFactory) -> Target:
+    """Return the target of an HTTP service; nothing is sent.
+
+    Raises:
+        ConfigError: a template is invalid; the message names all of them.
+    """
+    _raise_template_faults([spec.url, spec.body])
+    name = spec.name or _address_name(spec.url)
+    plain_headers = {name: value for name, value in spec.headers.items() if not VARIABLE.search(value)}
+    settings = {"url": spec.url, "method": spec.method} | ({"headers": plain_headers} if plain_headers else {})
+    model = models.http_service(name, spec.url, spec.headers, spec.queries)
+    return ServiceTarget(name=name, kind="http", model=model, settings=settings, body=spec.body, queries=spec.queries)
+
+
+def command_target(spec: CommandSpec, folders: AllowedFolders) -> Target:
+    """Return the target of a command; it is not started.
+
+    Raises:
+        ConfigError: a template is invalid, the program does not exist, or the suite may not name it.
+    """
+    program = _program(spec.words[0], folders)
+    _raise_template_faults([*spec.words[1:], spec.stdin])
+    name = spec.name or one_line(shlex.join(spec.words), _LONGEST_NAME)
+    model = CommandProgram(
+        name,
+        program,
+        folder=spec.folder.resolve(),
+        workspace=None if spec.workspace is None else spec.workspace.resolve(),
+        queries=spec.queries,
+        is_cached=spec.is_cached,
+    )
+    scripts = [path for word in spec.words[1:] if (path := spec.folder / word).is_file() and folders.contains(path)]
+    settings = {"arguments": list(spec.words[1:])} | ({"scripts": content_hash(scripts)} if scripts else {})
+    return ServiceTarget(
+        name=name, kind="command", model=model, settings=settings, body=spec.stdin, queries=spec.queries
+    )
+
+
+def _program(word: str, folders: AllowedFolders) -> str:
+    """Return the file of a program that the suite may name: one of its project, or one that the user allows."""
+    if (path := relative_program(word, (folders[0], folders[-1]))) is not None:
+        if not path.is_file():
+            raise ConfigError(f"there is no program {word!r} in {folders[0]}.")
+        if not folders.contains_code(path) and word not in folders.allow_code:
+            raise ConfigError(f"the program {word!r} {folders.outside_message}, or allow it: --allow-code {word}")
+        return str(path.resolve())
+    if word not in folders.allow_code:
+        raise ConfigError(
+            f"the suite names the program {word!r}, which is not a file of its project. If you trust the suite, allow it: "
+            f'--allow-code {word}, or allow_code = ["{word}"] under [tool.evalmark].'
+        )
+    found = shutil.which(word)
+    if found is None:
+        raise ConfigError(f"the program {word!r} is not installed, or not on the PATH.")
+    return found
+
+
+def _address_name(url: str) -> str:
+    parts = urlsplit(url)
+    return one_line(f"{parts.netloc}{parts.path}".rstrip("/"), _LONGEST_NAME)
+
+
+def _raise_template_faults(templates: list[object]) -> None:
+    if faults := list(dict.fromkeys(template_faults(templates))):
+        raise ConfigError.of(faults)

@@ -1,0 +1,296 @@
+"""HTTP services and commands under test, from suite files of a user."""
+
+import http.server
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from evalmark.models.providers import command
+from evalmark.store import open_store
+
+TOKEN = "tok-3984-abcdef-9912"  # noqa: S105  of nobody
+CASES = '{"id": "a", "input": "why", "expected": "WHY"}\n{"id": "b", "input": "how", "expected": "HOW"}\n'
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.server.seen.append((self.command, self.path, dict(self.headers.items()), body))
+        status, headers, answer = self.server.answer(self.path, body, len(self.server.seen))
+        self.send_response(status)
+        for name, value in ({"content-type": "application/json"} | headers).items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    do_GET = do_POST  # noqa: N815  the name that http.server looks for
+
+    def log_message(self, *words):
+        pass
+
+
+def shout(path, body, number):
+    given = json.loads(body) if body else {"question": path.rpartition("=")[2]}
+    return 200, {}, json.dumps({"answer": given["question"].upper(), "cost": 0.25}).encode()
+
+
+@pytest.fixture
+def service(world, monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.seen, server.answer = [], shout
+    server.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def suite(target: str) -> str:
+    Path("cases.jsonl").write_text(CASES)
+    Path("suite.yaml").write_text(f"datasets: cases.jsonl\ntarget: {target}\nmetrics: [equals]\n")
+    return "suite.yaml"
+
+
+def script(name: str, text: str) -> None:
+    Path(name).write_text(f"#!/bin/sh\n{text}\n")
+    Path(name).chmod(0o755)
+
+
+def outputs(run="last"):
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        return {r.trial.case.id: r.output for r in store.run(run).results}
+
+
+ASK = '{{http: {{url: "{url}/ask", headers: {{Authorization: "Bearer ${{SUPPORT_TOKEN}}"}}, body: {{question: "{{{{input}}}}"}}, output: $.answer, cost: $.cost}}}}'
+
+
+def test_a_service_is_asked_once_for_each_case_and_replayed_afterwards(evalmark, service, monkeypatch):
+    monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
+    path = suite(ASK.format(url=service.url))
+    assert "2       0        2" in evalmark("plan", path).out
+    first = evalmark("run", path)
+    assert (first.code, "$0.5" in first.out) == (0, True)
+    assert [headers["authorization"] for _, _, headers, _ in service.seen] == [f"Bearer {TOKEN}"] * 2
+    assert sorted(json.loads(body)["question"] for *_, body in service.seen) == ["how", "why"]
+    assert evalmark("run", path).code == 0
+    assert evalmark("run", path, "--replay", "strict").code == 0
+    assert len(service.seen) == 2
+    assert "2       2        0" in evalmark("plan", path).out
+    stored = b"".join(file.read_bytes() for file in Path(".evalmark").rglob("*") if file.is_file())
+    assert TOKEN.encode() not in stored
+
+
+def test_a_secret_that_the_service_sends_back_reaches_neither_screen_nor_disk(evalmark, service, monkeypatch):
+    monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
+    service.answer = lambda *_: (500, {}, f"no entry for {TOKEN}".encode())
+    found = evalmark("run", suite(ASK.format(url=service.url)), "--retries", "0")
+    assert found.code == 3
+    assert "no entry for" in found.out
+    stored = b"".join(file.read_bytes() for file in Path(".evalmark").rglob("*") if file.is_file())
+    assert TOKEN not in found.text
+    assert TOKEN.encode() not in stored
+
+
+def test_a_redirect_is_not_followed_so_no_header_reaches_another_host(evalmark, service, monkeypatch):
+    monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
+    service.answer = lambda path, *_: (307, {"location": f"{service.url.replace('127.0.0.1', 'localhost')}/x"}, b"")
+    found = evalmark("run", suite(ASK.format(url=service.url)), "-j", "1")
+    assert {path for _, path, *_ in service.seen} == {"/ask"}
+    assert "Redirects are not followed" in " ".join(found.text.split())
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_service_is_asked_again(evalmark, service, monkeypatch, status):
+    def busy_at_first(path, body, number):
+        return (status, {"retry-after": "0"}, b"{}") if number == 1 else shout(path, body, number)
+
+    monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
+    service.answer = busy_at_first
+    assert evalmark("run", suite(ASK.format(url=service.url)), "-j", "1").code == 0
+    assert len(service.seen) == 3
+
+
+def test_a_get_request_has_the_input_in_its_address(evalmark, service):
+    path = suite(f'{{http: {{url: "{service.url}/ask?q={{{{input}}}}", method: get, output: $.answer}}}}')
+    assert evalmark("run", path).code == 0
+    assert sorted((method, address) for method, address, *_ in service.seen) == [
+        ("GET", "/ask?q=how"),
+        ("GET", "/ask?q=why"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        pytest.param(
+            '{http: {url: "http://h/", headers: {A: "${SUPPORT_TOKEN}"}}}',
+            "h: a header names the variable SUPPORT_TOKEN, which is not set; set it",
+            id="a variable that is not set",
+        ),
+        pytest.param(
+            '{http: {url: "http://h/", headers: {Authorization: "Bearer abcdef"}}}',
+            "`target.http.headers.Authorization` contains a secret; write ${NAME}",
+            id="a secret in the suite",
+        ),
+        pytest.param(
+            '{http: {url: "http://{{input}}/x"}}',
+            '`target.http.url` is "http://{{input}}/x"; it takes an address',
+            id="a case that chooses the server",
+        ),
+        pytest.param(
+            '{http: {url: "http://h/", output: answer}}',
+            '`target.http.output` is "answer": a JSONPath begins with $',
+            id="a path of another language",
+        ),
+        pytest.param(
+            '{http: {url: "http://h/", method: DELETE}}', '`target.http.method` is "DELETE"', id="a method that deletes"
+        ),
+        pytest.param("{http: {method: GET}}", "`target.http` has no `url`", id="no address"),
+        pytest.param(
+            '{output: $.a, http: {url: "http://h/"}}',
+            "`target.output` does not go with `http`; put it inside `http`",
+            id="a key at the wrong place",
+        ),
+        pytest.param(
+            "{command: [sh, -c, 'touch run']}",
+            "the suite names the program 'sh', which is not a file of its project",
+            id="a program that nobody allowed",
+        ),
+        pytest.param(
+            "{command: [/bin/sh, -c, 'touch run']}", "the program '/bin/sh' lies outside of", id="the same by its path"
+        ),
+        pytest.param("{command: [./missing.sh]}", "there is no program './missing.sh'", id="a program that is missing"),
+        pytest.param("{command: 'sh -c ls'}", '`target.command` is "sh -c ls"; it takes a list', id="a shell line"),
+        pytest.param(
+            "{command: [./x.sh], workspace: nowhere}", "there is no such folder beside the suite", id="no workspace"
+        ),
+    ],
+)
+def test_a_faulty_target_ends_the_command_before_anything_is_called(evalmark, world, monkeypatch, target, message):
+    monkeypatch.delenv("SUPPORT_TOKEN", raising=False)
+    found = evalmark("run", suite(target))
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+    assert not Path("run").exists()
+
+
+def test_the_key_of_a_model_provider_goes_to_no_other_server(evalmark, service, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefgh1234567")
+    target = f'{{http: {{url: "{service.url}/ask", headers: {{A: "${{OPENAI_API_KEY}}"}}}}}}'
+    found = evalmark("run", suite(target))
+    assert (found.code, service.seen) == (2, [])
+    assert "would send OPENAI_API_KEY, the key of a model provider, to" in found.err
+
+
+def test_a_command_gets_the_case_and_its_output_is_scored(evalmark, world):
+    script("shout.sh", "tr a-z A-Z")
+    path = suite("{command: [./shout.sh]}")
+    assert evalmark("run", path).code == 0
+    assert "1 call" in evalmark("run", path, "-n", "1").out, "a command runs again, unless the suite asks for its cache"
+
+
+def test_a_command_reads_json_and_prints_json_where_the_suite_says(evalmark, world):
+    script("agent.sh", 'printf \'{"answer": "%s", "given": %s}\' "$1" "$(cat)"')
+    path = suite('{command: [./agent.sh, "{{id}}"], stdin: {q: "{{input}}"}, output: $.given.q}')
+    assert evalmark("run", path).code == 1
+    assert {case: output.value for case, output in outputs().items()} == {"a": "why", "b": "how"}
+
+
+def test_a_command_is_replayed_only_where_the_suite_asks_for_it_and_until_it_changes(evalmark, world):
+    script("count.sh", "echo x >> ran; tr a-z A-Z")
+    path = suite("{command: [./count.sh], cache: true}")
+    assert [evalmark("run", path).code for _ in range(2)] == [0, 0]
+    assert len(Path("ran").read_text().split()) == 2
+    script("count.sh", "echo x >> ran; tr a-z A-Z # changed")
+    evalmark("run", path)
+    assert len(Path("ran").read_text().split()) == 4
+
+
+def test_an_allowed_program_is_found_on_the_path_and_gets_no_shell(evalmark, world):
+    path = suite('{command: [echo, "{{input}};ls", "$HOME"]}')
+    evalmark("run", path, "--allow-code", "echo")
+    assert outputs()["a"].value == "why;ls $HOME"
+
+
+def test_a_command_that_fails_shows_the_end_of_its_errors_without_secrets(evalmark, world, monkeypatch):
+    monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
+    script("fails.sh", 'for n in 1 2 3 4 5 6 7; do echo "line $n" >&2; done; echo "with $SUPPORT_TOKEN" >&2; exit 3')
+    found = evalmark("run", suite("{command: [./fails.sh]}"))
+    assert found.code == 3
+    assert TOKEN not in found.text
+    error = outputs()["a"].error
+    assert "exited with status 3: line 4 | line 5" in error
+    assert "line 3" not in error
+
+
+def test_each_trial_has_a_copy_of_the_workspace_and_its_changes_are_kept(evalmark, world):
+    Path("repo/inner").mkdir(parents=True)
+    Path("repo/a.txt").write_text("one\n")
+    Path("repo/inner/b.txt").write_text("x\n")
+    script("agent.sh", 'cat > /dev/null; ls > "$1.txt"; echo two >> a.txt; rm inner/b.txt; cat a.txt')
+    evalmark("run", suite('{command: [./agent.sh, "{{id}}"], workspace: repo}'))
+    found = outputs()["b"]
+    assert found.value == "one\ntwo", "the other trial has changed another copy"
+    assert found.metadata["workspace"]["files"] == {"a.txt": "changed", "b.txt": "added", "inner/b.txt": "deleted"}
+    assert "+two\n" in found.metadata["workspace"]["diff"]
+    assert Path("repo/a.txt").read_text() == "one\n"
+    assert not Path("repo/b.txt").exists()
+
+
+def test_a_time_limit_ends_the_command_and_all_that_it_started(evalmark, world):
+    script("slow.sh", "(sleep 1; echo late > late) & sleep 60")
+    found = evalmark("run", suite("{command: [./slow.sh]}"), "--timeout", "0.3")
+    assert "no answer within 0.3 s" in found.out
+    assert not command._RUNNING
+    time.sleep(1.5)
+    assert not Path("late").exists()
+
+
+def test_what_a_command_leaves_running_is_ended_with_it(evalmark, world):
+    script("leaves.sh", "(sleep 1; echo late > late) & tr a-z A-Z")
+    assert evalmark("run", suite("{command: [./leaves.sh]}")).code == 0
+    time.sleep(1.5)
+    assert not Path("late").exists()
+
+
+def test_a_command_that_prints_without_end_is_stopped(evalmark, world, monkeypatch):
+    monkeypatch.setattr(command, "MAX_OUTPUT", 1 << 20)
+    script("endless.sh", "yes")
+    found = evalmark("run", suite("{command: [./endless.sh]}"))
+    assert "printed more than 1 MiB and was stopped" in " ".join(found.out.split())
+
+
+def test_a_run_of_a_command_is_resumed_with_its_earlier_calls_counted(evalmark, world):
+    script("count.sh", "echo x >> ran; tr a-z A-Z")
+    path = suite("{command: [./count.sh]}")
+    assert evalmark("run", path, "--max-calls", "1", "-j", "1").code == 3
+    found = evalmark("run", path, "--resume")
+    assert (found.code, "2 calls" in found.out) == (0, True)
+    assert len(Path("ran").read_text().split()) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(
+            ["--max-cost", "1"], "what ./x.sh costs is not known before a call", id="a limit on unknown costs"
+        ),
+        pytest.param(["--model", "openai/m"], "--model is for a prompt or a model under test", id="a model"),
+        pytest.param(["--on", "ray"], "HTTP services and commands are called by this machine only", id="a cluster"),
+    ],
+)
+def test_what_a_command_cannot_do_is_refused(evalmark, world, words, message):
+    script("x.sh", "touch run")
+    found = evalmark("run", suite("{command: [./x.sh]}"), *words)
+    assert found.code == 2
+    assert message in found.err
+    assert not Path("run").exists()
