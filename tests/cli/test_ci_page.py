@@ -55,7 +55,19 @@ def test_the_report_comes_whatever_happened_before():
         for step in job["steps"]
         if "evalmark report" in step.get("run", "")
     ]
-    assert found == ["always()"] * len(WORKFLOWS)
+    by_action = [step for step in STEPS if step.get("uses", "").startswith("OWNER/evalmark@")]
+    assert found == ["always()"] * (len(WORKFLOWS) - len(by_action))
+
+
+def test_the_action_takes_the_inputs_that_the_page_names():
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    (step,) = [step for step in STEPS if step.get("uses", "").startswith("OWNER/evalmark@")]
+    table = PAGE.split("| input | |")[1].split("\n\n")[0]
+    named = {
+        name for cell in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", cell)
+    }
+    assert named == set(inputs)
+    assert set(step["with"]) <= set(inputs)
 
 
 def test_a_shard_hands_on_the_file_that_the_report_reads():

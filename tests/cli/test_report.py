@@ -127,7 +127,7 @@ def test_a_summary_that_cannot_be_written_is_an_error_in_words(evalmark, ran, wo
     [
         pytest.param((), "name at least one file with -o", id="nothing to write"),
         pytest.param(("--min-pass-rate", "0.5"), "name at least one file with -o", id="a gate alone"),
-        pytest.param(("--to", "pdf"), "--to takes github, json, jsonl, csv, md, html, junit, not 'pdf'", id="another word"),
+        pytest.param(("--to", "pdf"), "--to takes github, github-comment, gitlab-comment, json, jsonl, csv, md, html, junit, not 'pdf'", id="another word"),
         pytest.param(("--to", "html", "-o", "x.json"), "x.json: its extension does not match the format html", id="two words for one file"),
         pytest.param(("-o", "x.html", "--baseline", "zz"), "there is no run 'zz'", id="no such baseline"),
         pytest.param(("-o", "x.html", "--baseline", "gone.db@last"), "gone.db: this store file does not exist", id="no such file of a baseline"),

@@ -1,8 +1,11 @@
 """`evalmark report`: write reports of stored runs, merge several runs, and apply a gate."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from os import environ
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,8 +21,9 @@ from evalmark.cli.terminal.output import (
 )
 from evalmark.cli.terminal.run_references import find_runs, run_location, with_store_flag
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Gate
-from evalmark.reports.files.github import LISTED, annotations, as_github
+from evalmark.reports.files.github import LISTED, annotations, as_github, workflow_command
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.writers import KINDS, save, writer_for
 from evalmark.reports.text.verdicts import gate_outcome
@@ -36,8 +40,18 @@ from . import flags
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
+    from evalmark.inputs.secrets import masks
+    from evalmark.interop import review_comments
+    from evalmark.interop.review_comments import Host, ReviewPage
+    from evalmark.reports.files import review_comment
+else:
+    masks = LazyModule("evalmark.inputs.secrets.masks")
+    review_comment = LazyModule("evalmark.reports.files.review_comment")
+    review_comments = LazyModule("evalmark.interop.review_comments")
 
 GITHUB = "github"
+COMMENTS: Mapping[str, "Host"] = MappingProxyType({"github-comment": "github", "gitlab-comment": "gitlab"})
+"""The formats that are a comment, and the host that it is for."""
 
 Runs = Annotated[
     list[str] | None,
@@ -51,7 +65,16 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="github|html|json|...",
-        help="github: write a job summary and annotations. Otherwise the format of files without a known extension, or of the standard output.",
+        help="github: write a job summary and annotations. github-comment, gitlab-comment: print the text of a comment. "
+        "Otherwise the format of files without a known extension, or of the standard output.",
+    ),
+]
+Post = Annotated[
+    bool,
+    typer.Option(
+        "--post",
+        help="With --to github-comment or gitlab-comment: write it to the pull request of this CI job, and replace the one that is there. "
+        "The token is GITHUB_TOKEN or GITLAB_TOKEN.",
     ),
 ]
 Baseline = Annotated[
@@ -92,6 +115,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     runs: Runs = None,
     output: flags.Reports = None,
     to: To = None,
+    post: Post = False,
     baseline: Baseline = None,
     min_pass_rate: MinPassRate = None,
     min_score: MinScore = None,
@@ -106,6 +130,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     For example: evalmark report last --to html -o report.html --baseline last-green
     """
     _check_formats(to, output)
+    page = _review_page(to, post=post)
     gate = _gate(min_pass_rate, min_score, max_unscored, max_errors)
     with ExitStack() as stores:
         parts = [*find_runs(runs or ["last"], flags.settings(store=store).store, stores)]
@@ -116,14 +141,17 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
         run = run if gate is None else _with_gate(run, gate)
         options = _comparison_options(run, baseline, flags.settings(store=store).store, stores)
         summary = summarise(run, worst=LISTED if to == GITHUB else 20)
-        _write(run, summary, options, output or [], to)
-    raise typer.Exit(_code(run, summary, gated=gate is not None, is_printed=_is_printed(to, output)))
+        _write(run, summary, options, output or [], to, is_printed=_is_printed(to, output, post=post))
+        if (host := COMMENTS.get(to or "")) is not None:
+            _comment(run, summary, options, host, page, post=post)
+    is_printed = _is_printed(to, output, post=post)
+    raise typer.Exit(_code(run, summary, gated=gate is not None, is_printed=is_printed))
 
 
 def _check_formats(to: str | None, output: list[Path] | None) -> None:
     """Raise ConfigError if no report is requested, or one of an unknown format."""
-    if to not in (None, GITHUB, *KINDS):
-        raise ConfigError(f"--to takes {GITHUB}, {', '.join(KINDS)}, not {to!r}.")
+    if to not in (None, GITHUB, *COMMENTS, *KINDS):
+        raise ConfigError(f"--to takes {', '.join((GITHUB, *COMMENTS, *KINDS))}, not {to!r}.")
     if not (output or to):
         raise ConfigError("name at least one file with -o, for example -o report.html, or use --to github.")
     for path in output or []:
@@ -131,12 +159,44 @@ def _check_formats(to: str | None, output: list[Path] | None) -> None:
 
 
 def _kind(to: str | None) -> str | None:
-    return None if to == GITHUB else to
+    return None if to == GITHUB or to in COMMENTS else to
 
 
-def _is_printed(to: str | None, output: list[Path] | None) -> bool:
+def _is_printed(to: str | None, output: list[Path] | None, *, post: bool) -> bool:
     """Return whether the report goes to the standard output, which then gets nothing else."""
-    return to not in (None, GITHUB) and not output
+    return not post if to in COMMENTS else to not in (None, GITHUB) and not output
+
+
+def _review_page(to: str | None, *, post: bool) -> "ReviewPage | None":
+    """Return where the comment goes; None without --post, or where the CI job runs for no pull request."""
+    if not post:
+        return None
+    host = COMMENTS.get(to or "")
+    if host is None:
+        raise ConfigError(f"--post goes with --to {' or --to '.join(COMMENTS)}.")
+    return review_comments.find_review_page(host, environ)
+
+
+def _comment(
+    run: "Run", summary: "Summary", options: "ReportOptions", host: "Host", page: "ReviewPage | None", *, post: bool
+) -> None:
+    """Print the comment, or write it to the pull request; a host that refuses it does not change the exit code."""
+    text = review_comment.as_review_comment(run, summary, options, link=review_comments.job_link(host, environ))
+    if not post:
+        print_document(text)
+        return
+    if page is None:
+        print_error("This job runs for no pull request or merge request, so no comment is written.\n")
+        return
+    try:
+        done = review_comments.post_review_comment(page, masks.mask_secrets("".join(text)))
+        print_line(f"The comment on {host} {page.number} was {done}.")
+    except review_comments.ReviewCommentError as error:
+        print_error(f"The comment on {host} {page.number} was not written: {error}\n")
+        if host == GITHUB:
+            print_workflow_command(
+                workflow_command("warning", {"title": "evalmark"}, [f"No comment was written: {error}"])
+            )
 
 
 def _comparison_options(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "ReportOptions":
@@ -176,13 +236,16 @@ def _gate(rate: float | None, score: float | None, unscored: int | None, errors:
     return Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
 
 
-def _write(run: "Run", summary: "Summary", options: "ReportOptions", output: list[Path], to: str | None) -> None:
+def _write(
+    run: "Run", summary: "Summary", options: "ReportOptions", output: list[Path], to: str | None, *, is_printed: bool
+) -> None:
     for path in output:
         save(run, path, summary, options, _kind(to))
-        print_line(f"{path}: {len(run.results)} results of {run.id}")
+        line = f"{path}: {len(run.results)} results of {run.id}"
+        print_error(f"{line}\n") if is_printed else print_line(line)
     if to == GITHUB:
         _report_to_github(run, summary)
-    elif _is_printed(to, output):
+    elif is_printed and to not in COMMENTS:
         print_document(KINDS[str(to)](run, summary, options))
 
 

@@ -21,10 +21,12 @@ _MOST_SCORES = 30
 """Most scores of one case."""
 _WORST_ROWS = 3
 """Worst verdicts of each judged metric and dataset."""
-_SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=]|:(?=//|:)")
+_SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=/]|:(?=//|:)")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
-_LINKED = re.compile(r"@|#(?=\d)|\b(?:GH-|www(?=\.))", re.IGNORECASE)
-"""Text that GitHub would link: user names, issue numbers, addresses."""
+_LINKED = re.compile(r"@|[#!](?=\d)|\b(?:GH-|www(?=\.))", re.IGNORECASE)
+"""Text that GitHub or GitLab would link: user names, numbers of issues and merge requests, addresses."""
+_QUICK_ACTION = re.compile(r"^(\s*)/(?=\w)", re.MULTILINE)
+"""Text that GitLab would run as a quick action, such as `/close`."""
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 """Text that GitHub Actions would run as a workflow command if the page is printed."""
 _OLD_COMMAND = "##["
@@ -43,6 +45,7 @@ def html_text(text: str) -> str:
 def html_block(value: object) -> str:
     """Format a value as a preformatted block."""
     text = _COMMAND.sub(r"\1&#58;", html_text(cut(display_text(value), LONGEST)))
+    text = _QUICK_ACTION.sub(r"\1&#47;", text)
     return f"<pre>{text}</pre>"
 
 
@@ -75,6 +78,19 @@ def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
     lines = [(metric, f"{case}: {verdict} {cut(reason, LONGEST)}") for metric, case, verdict, reason in rows]
     if lines:
         yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", lines), "</details>\n\n"))
+
+
+def metrics_table(group: SummaryGroup, summary: Summary) -> str:
+    """Format a group as a short table: a row for each metric with its mean, interval and pass rate."""
+    lines = [
+        f"| {markdown_text(one_line(group_title(group, summary), 100))} | n | mean | 95 % interval | passed |",
+        "|:--|--:|--:|--:|--:|",
+    ]
+    for metric in table_metrics(group):
+        name = markdown_text(one_line(metric.name, 80)) + (" ↓" if metric.direction == "lower" else "")
+        mean = f"{markdown_text(mean_text(metric))} {markdown_text(numbers.mean_unit(metric))}".strip()
+        lines.append(f"| {name} | {metric.n:,} | {mean} | {mean_interval(metric)} | {share_text(metric.pass_rate)} |")
+    return "\n".join(lines) + "\n\n" if group.metrics else ""
 
 
 def _small_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

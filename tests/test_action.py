@@ -1,0 +1,159 @@
+"""The GitHub Action: its file is an action, no text of others is part of a script, and its steps do what they say."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.test_review_comment import BOT, SUITE
+from tests.conftest import ROOT
+from tests.interop.code_hosts import code_host
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS = ACTION["runs"]["steps"]
+SCRIPTS = {step["id"]: step for step in STEPS if "run" in step}
+EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+STUB = """#!{python}
+import json, sys
+open("calls.jsonl", "a").write(json.dumps(sys.argv[1:]) + "\\n")
+"""
+HOSTILE = 'a\n$(touch pwned)\n`touch pwned`\n; touch pwned\n"; touch pwned; "\n--flag=x y'
+
+
+def run_step(name: str, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a step as the runner does, with the values of its expressions."""
+    script = folder / f"{name}.sh"
+    script.write_text(SCRIPTS[name]["run"], encoding="utf-8")
+    known = {variable: env.get(variable, "") for variable in SCRIPTS[name].get("env", {})}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("EVALMARK_", "GITHUB_", "CI_"))}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],  # noqa: S607  whichever bash there is
+        cwd=folder,
+        env={**kept, **env, **known, "GITHUB_OUTPUT": str(folder / "output.txt")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def python_path(tmp_path):
+    """A PATH on which `python` is that of the tests."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "python").symlink_to(sys.executable) if sys.prefix == sys.base_prefix else (folder / "python").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8"
+    )
+    (folder / "python").chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture
+def stub_path(tmp_path):
+    """A PATH on which `python` notes its arguments."""
+    folder = tmp_path / "stub"
+    folder.mkdir()
+    file = folder / "python"
+    file.write_text(STUB.format(python=sys.executable), encoding="utf-8")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def calls(folder: Path) -> list[list[str]]:
+    path = folder / "calls.jsonl"
+    return [yaml.safe_load(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def test_no_expression_is_part_of_a_script():
+    assert SCRIPTS.keys() == {"install", "run", "report", "verdict"}
+    for step in SCRIPTS.values():
+        assert EXPRESSION.findall(step["run"]) == []
+        assert step["shell"] == "bash"
+
+
+def test_every_expression_names_an_input_or_step_of_the_action():
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    inputs = set(re.findall(r"inputs\.([\w-]+)", text))
+    assert inputs == set(ACTION["inputs"])
+    assert set(re.findall(r"steps\.([\w-]+)\.", text)) <= {step["id"] for step in STEPS if "id" in step}
+    assert all(value["description"] for value in (*ACTION["inputs"].values(), *ACTION["outputs"].values()))
+
+
+def test_only_the_step_that_writes_the_comment_gets_the_token():
+    holders = [step.get("id") for step in STEPS if "inputs.token" in str(step)]
+    assert holders == ["report"]
+
+
+def test_the_step_of_installing_takes_each_line_as_words(tmp_path, stub_path):
+    env = {"PATH": stub_path, "ACTION_PATH": "/action", "REQUIREMENTS": "-e .[dev]\n\nnumpy>=2"}
+    assert run_step("install", tmp_path, env).returncode == 0
+    assert calls(tmp_path) == [["-m", "pip", "install", "--quiet", "/action", "-e", ".[dev]", "numpy>=2"]]
+
+
+def test_nothing_is_installed_where_all_is_there(tmp_path, stub_path):
+    assert run_step("install", tmp_path, {"PATH": stub_path, "PACKAGE": "installed"}).returncode == 0
+    assert calls(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["install", "run", "report"])
+def test_no_input_is_run_by_the_shell(tmp_path, stub_path, name):
+    variables = [variable for variable in SCRIPTS[name]["env"] if variable != "COMMENT"]
+    env = {"PATH": stub_path, "COMMENT": "true", **dict.fromkeys(variables, HOSTILE)}
+    assert run_step(name, tmp_path, env).returncode == 0
+    assert calls(tmp_path)
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_the_step_of_running_passes_every_line_as_one_word(tmp_path, stub_path):
+    env = {
+        "PATH": stub_path,
+        "SUITES": "a b.yaml\nc.yaml",
+        "BASELINE": "last-green",
+        "JUDGE": "openai/x",
+        "ARGS": "-j\n8",
+    }
+    assert run_step("run", tmp_path, env).returncode == 0
+    words = ["a b.yaml", "c.yaml", "--baseline=last-green", "--judge=openai/x", "-j", "8"]
+    assert calls(tmp_path) == [["-m", "evalmark", "run", *words]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("worse", "code"), [("", 0), ("1", 1)], ids=["passes", "fails"])
+def test_the_steps_run_a_suite_comment_and_end_with_its_verdict(tmp_path, python_path, worse, code):
+    (tmp_path / "bot.py").write_text(BOT, encoding="utf-8")
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "input": "a", "expected": "a"}\n', encoding="utf-8")
+    summary = tmp_path / "summary.md"
+    with code_host() as server:
+        env = {
+            "PATH": python_path,
+            "WORSE": worse,
+            "SUITES": "suite.yaml",
+            "COMMENT": "true",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_TOKEN": "ghs_secret",
+            "GITHUB_API_URL": server.url,
+            "GITHUB_REPOSITORY": "org/app",
+            "GITHUB_REF": "refs/pull/7/merge",
+            "GITHUB_STEP_SUMMARY": str(summary),
+        }
+        ran = run_step("run", tmp_path, env)
+        reported = run_step("report", tmp_path, env)
+    assert (ran.returncode, reported.returncode) == (0, 0), ran.stderr + reported.stderr
+    outputs = dict(line.split("=", 1) for line in (tmp_path / "output.txt").read_text(encoding="utf-8").splitlines())
+    assert outputs == {"exit-code": str(code), "path": str(tmp_path / "evalmark-report.html")}
+    assert (tmp_path / "evalmark-report.html").stat().st_size > 10_000
+    assert "letters" in summary.read_text(encoding="utf-8")
+    (comment,) = server.comments.values()
+    assert ("### ✅ letters: passed" if code == 0 else "### ❌ letters: failed") in comment["body"]
+    assert run_step("verdict", tmp_path, {"PATH": python_path, "CODE": outputs["exit-code"]}).returncode == code
+
+
+def test_a_job_that_never_ran_ends_with_an_error(tmp_path, stub_path):
+    assert run_step("verdict", tmp_path, {"PATH": stub_path}).returncode == 2
