@@ -74,6 +74,7 @@ def test_the_package_shows_fourteen_packages_and_the_public_modules():
         "scorers",
         "store",
         "tools",
+        "transcripts",
         "unit_tests",
         "values",
     ]

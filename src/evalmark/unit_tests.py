@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from evalmark.harness.unit_tests.evaluation import CosineScoreEvaluationStrategy, EvaluationStrategyBase
     from evalmark.harness.unit_tests.labeled import LabeledOutput, TestCase
     from evalmark.harness.unit_tests.memory import TestMemory
     from evalmark.harness.unit_tests.results import TestCaseResult
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaseUnderTest",
+    "CosineScoreEvaluationStrategy",
+    "EvaluationStrategyBase",
     "LabeledOutput",
     "TestCase",
     "TestCaseResult",
@@ -27,6 +30,8 @@ __getattr__ = lazy_getattr(
     __name__,
     {
         "CaseUnderTest": "evalmark.harness.unit_tests.session",
+        "CosineScoreEvaluationStrategy": "evalmark.harness.unit_tests.evaluation",
+        "EvaluationStrategyBase": "evalmark.harness.unit_tests.evaluation",
         "LabeledOutput": "evalmark.harness.unit_tests.labeled",
         "TestCase": "evalmark.harness.unit_tests.labeled",
         "TestCaseResult": "evalmark.harness.unit_tests.results",
