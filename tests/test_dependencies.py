@@ -30,7 +30,12 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 PAGE = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-IMPORTED_AS = {"genai-prices": "genai_prices", "python-jsonpath": "jsonpath", "pyyaml": "yaml"}
+IMPORTED_AS = {
+    "genai-prices": "genai_prices",
+    "python-dotenv": "dotenv",
+    "python-jsonpath": "jsonpath",
+    "pyyaml": "yaml",
+}
 BUILT_BY = "hatchling"
 MACHINES = [
     {"sys_platform": name, "platform_system": system, "os_name": os_name, "platform_machine": machine}

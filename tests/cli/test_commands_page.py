@@ -50,6 +50,7 @@ TABLES = {"models"}
 """Settings that have a table under [tool.evalmark], and no variable."""
 WHEN_UNSET = {
     "cache_dir": "the user's cache folder",
+    "env_file": "no file",
     "lock": "no learned thresholds",
     "connections": "as many as `jobs`",
     "rpm": "what the endpoint says",

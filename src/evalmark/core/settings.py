@@ -17,7 +17,7 @@ else:
 Replay = Literal["auto", "off", "record", "strict"]
 HttpLibrary = Literal["builtin", "aiohttp"]
 HTTP_LIBRARIES: tuple[HttpLibrary, ...] = get_args(HttpLibrary)
-_PATHS = ("store", "cache_dir", "lock", "suites")
+_PATHS = ("store", "cache_dir", "lock", "suites", "env_file")
 
 MAX_JOBS = 10_000
 """The highest number of parallel trials that is accepted; a higher one is most likely a typing error."""
@@ -78,7 +78,9 @@ class Settings:
     trust_cluster: bool = False
     """Whether to use a cluster that accepts work from anybody who knows its address."""
     allow_code: tuple[str, ...] = ()
-    """Packages, in addition to the suite's own project, whose code a suite may name; in a variable, separated by commas."""
+    """Packages, in addition to the suite's own project, whose code a suite may name, and programs; in a variable, separated by commas."""
+    env_file: str = ""
+    """A file of environment variables, such as `.env`; empty: none. Variables that are set already win."""
     isolate: bool = False
     """Whether to run Python targets in worker processes, where a crash fails only its own case."""
     suites: tuple[str, ...] = ()

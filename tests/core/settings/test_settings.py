@@ -52,6 +52,7 @@ PLACES = [
     pytest.param("workers", "1", "2", 3, (1, 2, 3), id="workers"),
     pytest.param("trust_cluster", "true", "0", True, (True, False, True), id="trust_cluster"),
     pytest.param("allow_code", '["p", "q"]', "e, f", ["f"], (("p", "q"), ("e", "f"), ("f",)), id="allow_code"),
+    pytest.param("env_file", '"p.env"', "e.env", "f.env", ("p.env", "e.env", "f.env"), id="env_file"),
     pytest.param("isolate", "true", "0", True, (True, False, True), id="isolate"),
     pytest.param(
         "suites",

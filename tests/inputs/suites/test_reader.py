@@ -351,7 +351,9 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
             '`target.http` is "x"; it takes a mapping with the `url` of a service.',
             id="an address as target",
         ),
-        pytest.param("target: {model: a/b, http: x}", "targets of kind 'http' are not", id="a model at an address"),
+        pytest.param(
+            "target: {model: a/b, http: x}", '`target.http` is "x"; it takes a mapping', id="a model at an address"
+        ),
         pytest.param("target: {system: x}", "`target` names no model; it takes {model: openai/NAME}", id="no model"),
         pytest.param("target: {models: []}", "`target.models` is []; it takes a list of models", id="no models"),
         pytest.param(

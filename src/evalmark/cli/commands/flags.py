@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from evalmark.core.settings import Settings, load_settings
+from evalmark.core.settings import Settings
+from evalmark.inputs.secrets.env_file import settings_with_env_file
 
 MAX_COUNT = 1_000_000_000
 """The largest whole number a flag takes."""
@@ -188,9 +189,13 @@ AllowCode = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-code",
-        metavar="PACKAGE",
-        help="Allow the suite to name code of this package, besides that of its project. Repeatable.",
+        metavar="NAME",
+        help="Allow the suite to name code of this package, or this program, besides those of its project. Repeatable.",
     ),
+]
+EnvFile = Annotated[
+    str | None,
+    typer.Option("--env-file", metavar="FILE", help="Read environment variables from a file; those already set win."),
 ]
 Isolate = Annotated[
     bool | None,
@@ -248,8 +253,8 @@ RUN_EXIT_CODES = {
 
 
 def settings(**flags: Any) -> Settings:
-    """Load the settings of this folder, overridden by the flags."""
-    return load_settings(os.environ, Path.cwd(), flags)
+    """Load the settings of this folder, overridden by the flags, and the variables of the env file that they name."""
+    return settings_with_env_file(Path.cwd(), flags)
 
 
 def settings_given(context: typer.Context) -> dict[str, Any]:

@@ -99,6 +99,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
     max_calls: flags.MaxCalls = None,
     max_tokens: flags.MaxTokens = None,
     jobs: Jobs = None,
+    env_file: flags.EnvFile = None,
     store: flags.Store = None,
     quiet: flags.Quiet = False,
 ) -> None:

@@ -69,6 +69,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
         typer.Option("--power", metavar="P", help="Probability of detecting it, 0 to 1 (default 0.8); needs --detect."),
     ] = None,
     allow_code: flags.AllowCode = None,
+    env_file: flags.EnvFile = None,
     store: flags.Store = None,
 ) -> None:
     """Estimate what `run` would do: trials, calls per model, cached calls, tokens and cost.

@@ -61,6 +61,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     device: flags.Device = None,
     offline: flags.Offline = None,
     allow_code: flags.AllowCode = None,
+    env_file: flags.EnvFile = None,
     store: flags.Store = None,
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,

@@ -4,20 +4,20 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from os import environ
 from typing import Any
 
 import pytest
 
 from evalmark.core.context.tool_replay import TrialTools
 from evalmark.core.errors import ConfigError
-from evalmark.core.settings import Settings, load_settings, resolve_location
+from evalmark.core.settings import Settings, resolve_location
 from evalmark.core.sync import BackgroundLoop
 from evalmark.core.text import clean
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Trial
 from evalmark.harness.evals.thresholds import Threshold
+from evalmark.inputs.secrets.env_file import settings_with_env_file
 from evalmark.runs.session.run_session import RunSession
 
 from .item_identity import (
@@ -71,7 +71,7 @@ class PluginState:
             "judge": option("evalmark_judge"),
             "replay": "auto" if replay == "replay" else replay,
         }
-        settings = load_settings(environ, here, flags)
+        settings = settings_with_env_file(here, flags)
         store = resolve_location(here, settings.store)  # a test may change the working directory
         workers = 1 if self.worker is None else int(self.worker["workercount"])
         return worker_share(replace(settings, store=store), workers)

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike, environ
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel, Target
-from evalmark.core.settings import Replay, Settings, load_settings
+from evalmark.core.settings import Replay, Settings
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Gate, Run
@@ -17,6 +17,7 @@ from evalmark.core.values.score import Result
 from evalmark.inputs.datasets.case_builder import as_cases
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.sharding import parse_shard
+from evalmark.inputs.secrets.env_file import settings_with_env_file
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
 from evalmark.runs.planning.check import with_references
@@ -159,7 +160,7 @@ async def evaluate_async(
     if unknown:
         names = ", ".join(EvaluateOptions.__annotations__)
         raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {names}.")
-    settings = load_settings(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
+    settings = settings_with_env_file(Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
     limit, share = options.get("limit"), options.get("shard")
