@@ -10,7 +10,9 @@ from evalmark.harness.pytest_plugin import pytest_addoption
 from tests.cli.test_commands_page import FLAG, VERBS
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
+FOLDER = ROOT / "docs"
+NAMES = ("how-to/ci.md", "reference/shards.md", "reference/github-action.md")
+PAGE = "".join((FOLDER / name).read_text(encoding="utf-8") for name in NAMES)
 WORKFLOWS = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
 STEPS = [step for workflow in WORKFLOWS for job in workflow["jobs"].values() for step in job["steps"]]
 COMMANDS = [step["run"] for step in STEPS if "run" in step]

@@ -1,4 +1,4 @@
-"""What docs/how-to/pytest.md says of evals as tests is so: the files it shows run, the options are those there are."""
+"""What docs/reference/pytest.md says of evals as tests is so: the files it shows run, the options are those there are."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGE = (ROOT / "docs" / "how-to" / "pytest.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "pytest.md").read_text(encoding="utf-8")
 FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILES = dict(FILE.findall(PAGE))
 
