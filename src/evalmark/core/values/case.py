@@ -65,7 +65,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """The output of a target for a case, or its error."""
+    """The output of a target for a case, or its error.
+
+    >>> Output(value="Oslo", contexts=("Oslo is the capital of Norway.",)).error is None
+    True
+    """
 
     value: Any = None
     error: str | None = None
@@ -118,7 +122,12 @@ def is_blank(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One row of a dataset: an input, and what is known about good and bad answers to it."""
+    """One row of a dataset: an input, and what is known about good and bad answers to it.
+
+    >>> case = Case(id="no", input="The capital of Norway?", expected="Oslo", tags=("geo",))
+    >>> case.liked, case.contexts
+    (('Oslo',), None)
+    """
 
     id: str
     input: Any = None

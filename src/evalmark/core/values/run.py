@@ -22,6 +22,9 @@ class Gate:
     """The rule that decides whether a run passes, fails or is inconclusive.
 
     Without any limit set, a run passes if every score that has a threshold passes.
+
+    >>> Gate(min_pass_rate=0.9, thresholds={"similarity": 0.8}).max_errors
+    0
     """
 
     min_pass_rate: float | None = None

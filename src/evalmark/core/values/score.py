@@ -18,7 +18,12 @@ VerdictListener = Callable[[Counter[Verdict]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The score of one output by one scorer."""
+    """The score of one output by one scorer.
+
+    >>> score = Score(name="citations", raw=3, value=0.75, passed=True, reason="3 of 4 lead somewhere")
+    >>> score.status, score.direction
+    ('scored', 'higher')
+    """
 
     name: str
     status: Status = "scored"

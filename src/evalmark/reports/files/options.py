@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """Options of a report file."""
+    """Options of a report file.
+
+    >>> ReportOptions(times=False).raw
+    False
+    """
 
     times: bool = True
     """False leaves out the run's id, dates and durations, so that equal runs give equal files."""

@@ -93,9 +93,21 @@ def save(
     `kind` is the format, such as `html`, of a file without a known extension. JSON, Markdown and HTML include the `comparison`
     of the options.
 
+    Args:
+        run: The run.
+        path: The file; its extension names the report: `.json`, `.jsonl`, `.csv`, `.md`, `.html`, `.junit.xml`.
+        summary: The summary of the run, if it is there already.
+        options: What the report contains.
+        kind: The format, such as `html`, of a file without a known extension.
+
     Raises:
         ConfigError: no report has this extension, or the kind is another one.
         EvalmarkError: the file cannot be written; the older one is untouched.
+
+    Example:
+        A report that opens from disk::
+
+            save(evaluate(cases, task, ["equals"]), "report.html")
     """
     file = Path(path)
     write = writer_for(file, kind)
@@ -105,9 +117,19 @@ def save(
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
     """Write a comparison as the report for the file's extension, with the texts of `pairs`.
 
+    Args:
+        comparison: The comparison.
+        path: The file; its extension names the report: `.json`, `.md`.
+        pairs: Cases to show with both outputs.
+
     Raises:
         ConfigError: no report of a comparison has this extension.
         EvalmarkError: the file cannot be written; the older one is untouched.
+
+    Example:
+        A comparison of two runs::
+
+            save_comparison(compare(now, before), "comparison.md")
     """
     file = Path(path)
     write = comparison_writer_for(file)

@@ -26,7 +26,22 @@ _WORST_ROWS = 2
 def run_screen(
     run: Run, style: TerminalStyle = DEFAULT, *, summary: Summary | None = None, verdict: GateVerdict | None = None
 ) -> str:
-    """Show a run: metrics, worst cases, spending, verdict, and the command to show it again."""
+    """Show a run: metrics, worst cases, spending, verdict, and the command to show it again.
+
+    Args:
+        run: The run.
+        style: Width, colours and what to show.
+        summary: The summary of the run, if it is there already.
+        verdict: The verdict of its gate, if it is there already.
+
+    Returns:
+        The report as text, with terminal colours if the style has them.
+
+    >>> from evalmark import evaluate
+    >>> run = evaluate(["a"], str.upper, [lambda output: output == "A"], store=None)
+    >>> "Gate passed" in run_screen(run)
+    True
+    """
     summary, run_verdict = summary_and_verdict(run, summary)
     verdict = verdict or run_verdict
     parts: list[RenderableType] = [_header(run, summary, verdict)]

@@ -72,7 +72,31 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> str:
-    """Run `improve_answer` on the caller's event loop; arguments, result and errors are the same."""
+    """Run `improve_answer` on the caller's event loop; arguments, result and errors are the same.
+
+    Args:
+        llm: A model's name, a chat model, or a function from a prompt to a text.
+        question: The user's question.
+        answer: The answer to improve.
+        contexts: The retrieved texts, or objects with a `text`; None counts as no contexts.
+        run_id: An id for the log line.
+        issues: Further issues, one sentence each.
+        rules: The thresholds and phrases of the checks.
+        strict_compat: Check exactly as Auto-Analyst's function does.
+
+    Returns:
+        The new answer, or the old one unchanged.
+
+    Raises:
+        ConfigError: an argument has the wrong type, or a model's name is unknown.
+        ModelError: the endpoint rejects the model call, or a function returned no text.
+        RunStoppedError: the endpoint of a named model rejects all calls.
+
+    Example:
+        On a running event loop::
+
+            better = await improve_answer_async("openai/NAME", question, answer, contexts)
+    """
     texts, faults = read_contexts(contexts)
     faults = [*check_writer(llm), *check_texts(question=question, answer=answer), *faults, *check_rules(rules)]
     if not isinstance(issues, list | tuple) or not all(isinstance(issue, str) for issue in issues):

@@ -30,6 +30,9 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
         name: `provider/model`, or a name in `[tool.evalmark.models]`.
         settings: The settings of the model; None: those of the run, or outside of runs those of the environment and the project.
 
+    Returns:
+        An async context manager with the model, a coroutine from a request to a reply.
+
     Raises:
         ConfigError: the name is not that of a model, or its key is missing.
 

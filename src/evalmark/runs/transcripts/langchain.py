@@ -20,6 +20,16 @@ def from_langchain(result: Any) -> Output:
     A state is a mapping with `messages`. Its `structured_response` becomes the value, and its other entries become
     `metadata["state"]`. Messages of earlier turns are included; slice the list to leave them out. Never raises on
     foreign data.
+
+    Args:
+        result: What the chain, graph or agent returned.
+
+    Returns:
+        The output with its transcript, tool calls and token counts.
+
+    >>> state = {"messages": [("user", "2 + 2?"), ("assistant", "4")]}
+    >>> from_langchain(state).value
+    '4'
     """
     if is_graph_output(result):
         result = get_field(result, "value")

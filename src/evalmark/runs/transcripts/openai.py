@@ -35,6 +35,12 @@ def from_openai(messages: Any) -> Output:
     output, or else the last text of the assistant. Token counts are sums over whole responses. Never raises on foreign
     data: unreadable parts are left out.
 
+    Args:
+        messages: A message, item or response, or a list of these.
+
+    Returns:
+        The output with its transcript, tool calls and token counts.
+
     >>> call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
     >>> output = from_openai([
     ...     {"role": "user", "content": "The weather in Oslo?"},

@@ -20,6 +20,18 @@ def from_openai_agents(result: Any) -> Output:
 
     The transcript begins with the user messages of this run, without earlier turns. A handoff is a call of its tool.
     Token counts of 0 are unknown, since the package writes 0 for missing counts. Never raises on foreign data.
+
+    Args:
+        result: The result of `Runner.run`.
+
+    Returns:
+        The output with its transcript, tool calls and token counts.
+
+    Example:
+        A task that runs an agent::
+
+            async def answer(question):
+                return from_openai_agents(await Runner.run(agent, question))
     """
     items = as_list(get_field(result, "new_items"))
     events = [*_instructions(items), *_own_input(get_field(result, "input"))]

@@ -28,6 +28,18 @@ def from_pydantic_ai(result: Any) -> Output:
 
     Messages of the history are left out. A call starts with the model's response and ends with the result of its tool.
     Token counts of 0 are unknown, since pydantic-ai writes 0 for missing counts. Never raises on foreign data.
+
+    Args:
+        result: The result of `agent.run`, or its messages.
+
+    Returns:
+        The output with its transcript, tool calls and token counts.
+
+    Example:
+        A task that runs an agent::
+
+            async def answer(question):
+                return from_pydantic_ai(await agent.run(question))
     """
     messages = _messages(result)
     events = _conversation(messages)

@@ -52,8 +52,21 @@ def prediction_powered(
     Outputs have to be drawn independently, labelled ones like all others; pass one output for each case. Fewer
     than 10 labels are refused, and labels without any spread. `bounded` limits the result to 0 and 1. Normal
     approximation. A. N. Angelopoulos and others, Prediction-powered inference, arXiv 2301.09633, and PPI++, arXiv
-    2311.01453. Raises ValueError for values that are not finite, outside of 0 to 1 with `bounded`, or for lists
-    of different lengths.
+    2311.01453.
+
+    Args:
+        labels: Human labels, from 0 to 1 with `bounded`.
+        judged: The judge's values of the same outputs.
+        others: The judge's values of all other outputs.
+        power: The weight of the judge from 0 to 1; None: the one with the shortest interval.
+        level: The confidence level, above 0 and below 1.
+        bounded: Whether the result lies between 0 and 1.
+
+    Returns:
+        The estimate with its interval; both None with a reason where labels do not suffice.
+
+    Raises:
+        ValueError: a value is not finite or out of range, or lengths differ.
 
     >>> labels, judged = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1], [1, 0, 1, 1, 1, 1, 0, 1, 0, 1]
     >>> found = prediction_powered(labels, judged, [1] * 22 + [0] * 8)
@@ -124,7 +137,19 @@ def rogan_gladen(
     passed, and of how many; `bad` how many of the bad ones it failed, and of how many. Refused are fewer than 10
     labels of either kind, and a judge that may be no better than chance. Outputs have to be drawn independently.
     W. J. Rogan, B. Gladen (1978); interval of C. Lee, T. Zeng, J. Jeong, J. Sohn, K. Lee, arXiv 2511.21140.
-    Raises ValueError for impossible counts.
+
+    Args:
+        passed: How many of `n` outputs the judge passed.
+        n: How many outputs the judge has judged.
+        good: How many good outputs the judge passed, and of how many.
+        bad: How many bad outputs the judge failed, and of how many.
+        level: The confidence level, above 0 and below 1.
+
+    Returns:
+        The estimate with its interval; both None with a reason where labels do not suffice.
+
+    Raises:
+        ValueError: a count is impossible.
 
     >>> found = rogan_gladen(400, 1000, good=(180, 200), bad=(140, 200))
     >>> round(found.value, 4), round(found.interval.low, 4), round(found.interval.high, 4)

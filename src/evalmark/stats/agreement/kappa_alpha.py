@@ -28,6 +28,14 @@ def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: We
     (Cohen 1968, quadratic weights), which for fractions is Lin's coefficient of concordance, or the distance
     itself (`"linear"`). None without values, and if both judges always give one and the same value.
 
+    Args:
+        first: The values of one judge.
+        second: Those of the other for the same outputs.
+        weighted: False for equal or not; True or `"quadratic"`, or `"linear"`, for numbers.
+
+    Returns:
+        The agreement, from -1 to 1; None if undefined.
+
     >>> round(cohen_kappa([1, 1, 1, 0, 0, 1, 0, 1], [1, 1, 0, 0, 0, 1, 0, 1]), 3)
     0.75
     >>> round(cohen_kappa([1, 2, 3, 4, 5], [1, 2, 3, 4, 4], weighted=True), 3)
@@ -58,9 +66,18 @@ def kappa_with_interval(
 def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal") -> float | None:
     """Return the agreement of any number of judges beyond chance: 1 is always, 0 is chance level.
 
-    Units with fewer than two scores are left out. None if there are no others, and if all scores are equal.
-    Numbers of a ratio scale must not be below 0 (ValueError). Krippendorff, Computing Krippendorff's
+    Units with fewer than two scores are left out. None if there are no others, and if all scores are equal. Krippendorff, Computing Krippendorff's
     Alpha-Reliability (2011).
+
+    Args:
+        units: For each output the scores of all judges that scored it.
+        level: The scale of the scores.
+
+    Returns:
+        The agreement, at most 1; None if undefined.
+
+    Raises:
+        ValueError: a number of a ratio scale is below 0.
 
     >>> krippendorff_alpha([[0, 1], [0, 1], [1, 0], [1, 0]])
     -0.75

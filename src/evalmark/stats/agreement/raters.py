@@ -17,9 +17,19 @@ def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) ->
     It assumes chance only where an output is hard to judge, so that 80 % agreement with 90 % of one category is
     not below 0, as it is for kappa. `units` hold the scores of each output; those with one score count for the
     frequency of categories. `categories` is the number of categories, by default those that occur. None if no
-    unit has two scores, or with a single category. Raises ValueError for fewer categories than occur. K. L. Gwet,
+    unit has two scores, or with a single category. K. L. Gwet,
     Computing inter-rater reliability and its variance in the presence of high agreement, British Journal of
     Mathematical and Statistical Psychology 61 (2008).
+
+    Args:
+        units: For each output the scores of all judges that scored it.
+        categories: The number of categories; None: those that occur.
+
+    Returns:
+        The agreement, at most 1; None if undefined.
+
+    Raises:
+        ValueError: more categories occur than `categories`.
 
     >>> round(gwet_ac1([[1, 1]] * 80 + [[1, 0]] * 10 + [[0, 1]] * 10), 4)
     0.7561

@@ -40,8 +40,19 @@ def stratified_rate(
     and `clusters` its case if cases have several outputs. The mean label of each stratum counts by the stratum's share of
     all outputs, however many of its outputs are labelled. A stratum without any label may have any mean from 0 to 1: then
     there is no estimate, and the interval is a bound. The interval puts those of the strata together as R. G. Newcombe
-    (1998) does for a difference. Fewer than 10 labelled cases are refused. Raises ValueError for labels outside of 0 to
-    1 and lists of different lengths.
+    (1998) does for a difference. Fewer than 10 labelled cases are refused.
+
+    Args:
+        strata: The stratum of each output, such as the judge's verdict.
+        labels: The label of each output from 0 to 1, or None.
+        clusters: The case, or cluster, of each output; None if every output is a case of its own.
+        level: The confidence level, above 0 and below 1.
+
+    Returns:
+        The estimate with its interval; a bound without a value where a stratum has no label.
+
+    Raises:
+        ValueError: a label is out of range, or lengths differ.
 
     >>> found = stratified_rate(["pass"] * 60 + ["fail"] * 40, [1] * 18 + [0] * 2 + [None] * 40 + [0] * 20 + [None] * 20)
     >>> round(found.value, 3), round(found.interval.low, 3), round(found.interval.high, 3)

@@ -86,8 +86,21 @@ def learn_threshold(
     Thresholds are tested in a fixed order, from the strictest on, each by the exact binomial test, until one
     fails. So the bound holds although the same labels choose the threshold. The share of good outputs that fail
     has no such bound. It is cross-fitted: each of 5 parts of the cases is judged by a threshold of the others
-    that lets the same share of bad cases pass. Raises ValueError for scores that are not finite, labels that are
-    not booleans, and rates not between 0 and 1.
+    that lets the same share of bad cases pass.
+
+    Args:
+        scores: The score of each output; finite.
+        labels: Whether each output is good.
+        max_false_pass: The largest share of bad cases that may pass, above 0 and below 1.
+        clusters: The case, or cluster, of each output; None if every output is a case of its own.
+        level: The confidence level, above 0 and below 1.
+        direction: Whether higher or lower scores are better.
+
+    Returns:
+        The threshold with its bound and errors; `threshold` is None with a `reason` where labels do not suffice.
+
+    Raises:
+        ValueError: a score is not finite, a label no boolean, or a rate not between 0 and 1.
 
     >>> found = learn_threshold([i / 100 for i in range(100)], [i >= 60 for i in range(100)], 0.05)
     >>> found.threshold, round(found.bound, 4), found.in_sample.false_fail, found.missing

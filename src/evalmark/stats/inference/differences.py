@@ -257,8 +257,25 @@ def difference(
 
     Values lie between 0 and 1 unless `bounded` is false; `margin` has the same unit.
 
+    Args:
+        targets: What the two sides are called.
+        first: The value of each case, by dataset and id.
+        second: The same for the other side; only cases of both are compared.
+        level: The confidence level, above 0 and below 1.
+        margin: The largest difference that counts as the same.
+        bounded: Whether values lie between 0 and 1.
+
+    Returns:
+        The mean difference with its interval, test and verdict; above 0 the first is better.
+
     Raises:
         ValueError: a value is not finite, or not from 0 to 1 where it should be; `level` or `margin` is none.
+
+    >>> cases = [("faq", str(n)) for n in range(40)]
+    >>> now = {case: 1.0 for case in cases}
+    >>> found = difference(("now", "before"), now, {**now, **dict.fromkeys(cases[:10], 0.0)})
+    >>> found.value, found.up, found.outcome
+    (0.25, 10, 'better')
     """
     return clustered_difference(targets, (first, second), None, level, margin, bounded=bounded)
 

@@ -56,6 +56,18 @@ def no_interval(reason: str, level: float = LEVEL) -> Interval:
 def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wilson") -> Interval:
     """Return the Wilson score interval of a share; it lies within 0 to 1 and never has zero width.
 
+    Args:
+        passed: How many passed, from 0 to `n`.
+        n: How many there are.
+        level: The confidence level, above 0 and below 1.
+        method: The name that reports show.
+
+    Returns:
+        The interval with its method; its ends are None where there is none.
+
+    Raises:
+        ValueError: the counts or the level are out of range.
+
     >>> found = wilson(9, 10)
     >>> round(found.low, 4), round(found.high, 4)
     (0.5958, 0.9821)
@@ -75,6 +87,17 @@ def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wils
 @check_arguments
 def clopper_pearson(passed: int, n: int, level: float = LEVEL) -> Interval:
     """Return the exact binomial interval of a share, which has at least the given level and is wider than Wilson's.
+
+    Args:
+        passed: How many passed, from 0 to `n`.
+        n: How many there are.
+        level: The confidence level, above 0 and below 1.
+
+    Returns:
+        The interval with its method; its ends are None where there is none.
+
+    Raises:
+        ValueError: the counts or the level are out of range.
 
     >>> found = clopper_pearson(9, 10)
     >>> round(found.low, 4), round(found.high, 4)

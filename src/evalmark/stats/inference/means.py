@@ -54,6 +54,18 @@ def share_interval(
     Trials of one cluster, such as repeats of a case, carry less information than as many cases. Where each cluster
     passes or fails as a whole, they carry no more than one trial each, and the interval is Wilson's for these. It
     is never narrower than without clusters.
+
+    Args:
+        passed: Zeros and ones, or the share that passed of each unit.
+        clusters: The case, or cluster, of each value; None if every value is a case of its own.
+        level: The confidence level, above 0 and below 1.
+        unit: What the method calls a cluster.
+
+    Returns:
+        The interval with its method; its ends are None where there is none.
+
+    >>> share_interval([1, 1, 0, 1, 0]).method
+    'Wilson'
     """
     if not set(passed) <= {0, 1}:
         raise ValueError(f"passed must be zeros and ones, got {next(p for p in passed if p not in (0, 1))!r}")
@@ -109,6 +121,16 @@ def mean_interval(
 
     `bounded` says that values lie between 0 and 1; with None, the values themselves decide. The order of the
     values does not matter.
+
+    Args:
+        values: The scores.
+        level: The confidence level, above 0 and below 1.
+        clusters: The case, or cluster, of each value; None if every value is a case of its own.
+        bounded: Whether values lie between 0 and 1; None: the values decide.
+        unit: What the method calls a cluster.
+
+    Returns:
+        The interval with its method; its ends are None where there is none.
 
     >>> mean_interval([0.2, 0.9, 0.4]).method
     'Dirichlet bound'

@@ -12,6 +12,12 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     Rejecting those below 0.05 keeps the probability of any false rejection below 5 %, whatever the dependence
     between the tests; used for gates. Holm, A simple sequentially rejective multiple test procedure (1979).
 
+    Args:
+        ps: The p-values, from 0 to 1; None where no test was possible.
+
+    Returns:
+        The adjusted p-values, from 0 to 1.
+
     Raises:
         ValueError: a p is not from 0 to 1.
 
@@ -33,6 +39,12 @@ def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
     Rejecting those below 0.05 keeps the expected share of false rejections below 5 %, for independent or
     positively dependent tests; used for exploration. Benjamini and Hochberg, Controlling the false discovery rate
     (1995).
+
+    Args:
+        ps: The p-values, from 0 to 1; None where no test was possible.
+
+    Returns:
+        The adjusted p-values, from 0 to 1.
 
     Raises:
         ValueError: a p is not from 0 to 1.

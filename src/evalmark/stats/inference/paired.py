@@ -92,6 +92,13 @@ def mcnemar(b: int, c: int) -> McNemar:
     McNemar (1947), Edwards (1948) for the correction, Lancaster (1961) for mid-p. The correction subtracts at
     most the difference of the two counts.
 
+    Args:
+        b: How many pairs changed one way.
+        c: How many changed the other way.
+
+    Returns:
+        The p-values and the statistics.
+
     Raises:
         ValueError: a count is below 0.
 

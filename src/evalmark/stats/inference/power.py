@@ -67,6 +67,16 @@ def cases_needed(
     (2024), equation 9; for pass and fail Connor, Sample size for testing differences in proportions for the paired-sample
     design (1987), without its second-order term.
 
+    Args:
+        effect: The mean difference to find, in the unit of the scores; above 0.
+        variance: The variance of the difference of one case.
+        discordance: The share of cases that pass on one side only, above 0 and at most 1.
+        level: The confidence level, above 0 and below 1.
+        power: The probability of finding the difference, above 0 and below 1.
+
+    Returns:
+        The number of cases; None if no number suffices.
+
     Raises:
         ValueError: neither or both are given, or they cannot be.
 
@@ -156,6 +166,16 @@ def smallest_effect(
     The inverse of `cases_needed`. A difference in passes is never larger than the discordance. Where `n` cases
     could not find a difference of the whole `discordance`, the result is the one that they find when all changes
     go one way.
+
+    Args:
+        n: The number of cases.
+        variance: The variance of the difference of one case.
+        discordance: The share of cases that pass on one side only, above 0 and at most 1.
+        level: The confidence level, above 0 and below 1.
+        power: The probability of finding the difference, above 0 and below 1.
+
+    Returns:
+        The difference in the unit of the scores; None without cases.
 
     Raises:
         ValueError: neither or both are given, or they cannot be.

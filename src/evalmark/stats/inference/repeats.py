@@ -31,6 +31,14 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
     1 - C(n - c, k) / C(n, k), unbiased, in whole numbers and rounded once. Chen et al., Evaluating large language models
     trained on code (2021).
 
+    Args:
+        n: How many tries there were.
+        c: How many of them passed, from 0 to `n`.
+        k: How many tries are drawn; at least 1.
+
+    Returns:
+        The probability from 0 to 1; None if n < k.
+
     Raises:
         ValueError: not 0 <= c <= n, or k < 1.
 
@@ -46,6 +54,14 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     """Return the probability that all of `k` tries pass (pass^k), drawn from `n` of which `c` passed; None if n < k.
 
     C(c, k) / C(n, k), unbiased, in whole numbers and rounded once. Yao et al., tau-bench (2024).
+
+    Args:
+        n: How many tries there were.
+        c: How many of them passed, from 0 to `n`.
+        k: How many tries are drawn; at least 1.
+
+    Returns:
+        The probability from 0 to 1; None if n < k.
 
     Raises:
         ValueError: not 0 <= c <= n, or k < 1.

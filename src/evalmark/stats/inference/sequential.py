@@ -96,6 +96,15 @@ class BettingSequence:
     without replacement. It is never wider than what the remaining values can change; after the last value it is
     the mean itself.
 
+    Args:
+        level: The confidence level, above 0 and below 1.
+        bounds: The least and the greatest possible value.
+        planned: About how many values will come, which sets the size of the bets; None if unknown.
+        size: How many values there are in all, if they are drawn without replacement; None if there is no end.
+
+    Raises:
+        ValueError: a setting is out of range.
+
     >>> seen = BettingSequence()
     >>> for passed in [1, 1, 0, 1, 1, 1, 0, 1, 1, 1] * 5:
     ...     seen.add(passed)

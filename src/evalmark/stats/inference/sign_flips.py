@@ -46,6 +46,13 @@ def sign_flips(differences: Sequence[float], clusters: Sequence[Hashable] | None
     by about 0.0003. A p below 1e-12 is reported as Hoeffding's bound, or as 1e-12. Differences below 1e-12 of the
     largest one count as rounding errors.
 
+    Args:
+        differences: The paired difference of each case; finite.
+        clusters: The case, or cluster, of each difference; None if every difference is a case of its own.
+
+    Returns:
+        The p-value and how it was computed.
+
     Raises:
         ValueError: a difference is not finite, or there are not as many clusters.
 

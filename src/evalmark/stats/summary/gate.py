@@ -59,6 +59,19 @@ def apply_gate(summary: Summary, gate: Gate | None) -> GateVerdict:
     trials within `max_errors` and `max_unscored` are left out of every rate and mean. For a run that stopped
     because its gate was decided, that decision stands, unless too much is missing for a pass. A shard is not
     gated; it is `cannot tell` if more is missing in it than the whole run may miss.
+
+    Args:
+        summary: The summary of a run.
+        gate: The gate; None: every score that can pass has to.
+
+    Returns:
+        The verdict (`pass`, `fail` or `cannot tell`), its reasons and its exit code.
+
+    >>> from evalmark import Gate, evaluate
+    >>> from evalmark.stats import summarise
+    >>> run = evaluate(["a", "b"], str.upper, [lambda output: output == "A"], store=None)
+    >>> apply_gate(summarise(run), Gate(min_pass_rate=0.5)).outcome
+    'pass'
     """
     gate = gate or Gate()
     if summary.shard is not None:

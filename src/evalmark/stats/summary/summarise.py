@@ -33,6 +33,14 @@ def summarise(
         worst: The largest number of trials to review.
         level: The level of all intervals, between 0 and 1.
         collected: The results of the run, if they are collected already; then they are not read.
+
+    Returns:
+        The figures of the whole run, of each dataset and target, and of each metric.
+
+    >>> from evalmark import evaluate
+    >>> run = evaluate(["a", "b"], str.upper, [lambda output: output == "A"], store=None)
+    >>> summarise(run).total.passed
+    1
     """
     if collected is None:
         collected = collect(run, worst)
