@@ -77,6 +77,7 @@ KNOWN = (
     Script("recording.py", "recording"),
     Script("tools.py", "recording", ()),
     Script("wrappers.py", "calls"),
+    Script("constructors.py", "calls", _short("--cases 200")),
     Script("limits.py", "calls", _short("--cases 20 --latency 100")),
     Script("latency.py", "calls", _short("--cases 40 --busy 0")),
     Script("comparing.py", "compare", _short("--cases 200")),

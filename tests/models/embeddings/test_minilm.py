@@ -124,6 +124,16 @@ def test_texts_of_few_characters_and_many_tokens_are_counted_too(text: str, mini
     assert minilm.too_long([text, "short", "kurz für ß"]) == 1
 
 
+def test_texts_that_were_just_embedded_whole_are_not_tokenized_again(minilm: LocalEmbedder, monkeypatch):
+    long, cut, other = "cat " * 250, "cat " * 300, "dog " * 300
+    embed(minilm, [long, cut])
+    tokenized = []
+    original = minilm.tokenizer
+    monkeypatch.setitem(vars(minilm), "tokenizer", lambda texts: tokenized.extend(texts) or original(texts))
+    assert minilm.too_long([long, cut, other]) == 2
+    assert tokenized == [cut, other]
+
+
 def test_no_texts_are_no_vectors(each_mode: LocalEmbedder):
     assert embed(each_mode, []).shape == (0, 384)
     assert len(embed(CachedEmbedder(each_mode), [])) == 0

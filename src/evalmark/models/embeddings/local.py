@@ -118,6 +118,11 @@ class LocalEmbedder:
             checked.result()
         return infer
 
+    @cached_property
+    def _whole(self) -> set[int]:
+        """Hashes of the texts of the last call that were not truncated; `too_long` need not tokenize them again."""
+        return set()
+
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """Return one vector for each text. The work runs in threads; if cancelled, they stop after the current batch."""
         stop = threading.Event()
@@ -128,8 +133,11 @@ class LocalEmbedder:
             raise
 
     def _embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
-        infer = self.infer
-        rows = [encoding.ids for encoding in self.tokenizer(clean_texts(texts))]
+        infer, texts = self.infer, clean_texts(texts)
+        encodings = self.tokenizer(texts)
+        self._whole.clear()
+        self._whole.update(hash(text) for text, encoding in zip(texts, encodings, strict=True) if not encoding.overflowing)
+        rows = [encoding.ids for encoding in encodings]
         vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
 
         def run(batch: list[int]) -> None:
@@ -150,7 +158,11 @@ class LocalEmbedder:
         # A token has at least one ASCII character. Other characters may be decomposed first: a Korean syllable into
         # three letters, and no Unicode character into more than eighteen.
         limit = self.longest - 3
-        suspects = [text for text in clean_texts(texts) if len(text) * (1 if text.isascii() else 18) > limit]
+        suspects = [
+            text
+            for text in clean_texts(texts)
+            if len(text) * (1 if text.isascii() else 18) > limit and hash(text) not in self._whole
+        ]
         return sum(bool(encoding.overflowing) for encoding in self.tokenizer(suspects)) if suspects else 0
 
     @property
