@@ -136,7 +136,9 @@ class LocalEmbedder:
         infer, texts = self.infer, clean_texts(texts)
         encodings = self.tokenizer(texts)
         self._whole.clear()
-        self._whole.update(hash(text) for text, encoding in zip(texts, encodings, strict=True) if not encoding.overflowing)
+        self._whole.update(
+            hash(text) for text, encoding in zip(texts, encodings, strict=True) if not encoding.overflowing
+        )
         rows = [encoding.ids for encoding in encodings]
         vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
 
