@@ -14,10 +14,11 @@ from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.forecast import forecast_screen
 from evalmark.reports.terminal.imports import import_screen
-from evalmark.reports.terminal.run_list import run_list_screen
+from evalmark.reports.terminal.run_list import ListedRun, run_list_screen
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.reports.terminal.target_overview import overview_screen
 from evalmark.stats.summary.target_overview import overview as side_by_side
+from evalmark.stats.summary.totals import run_totals
 from tests.reports.terminal.exchanges import BROKEN, CALL, FORECAST
 from tests.reports.text import agents, compared, judged, sides
 from tests.reports.text.example import RESULTS, RUN
@@ -64,7 +65,9 @@ TEXTS = {
         comparison_screen(compared.FEW, TerminalStyle(width=80))
         + comparison_screen(compared.NOTHING, TerminalStyle(width=80))
     ),
-    "list.txt": lambda: run_list_screen([RUN], TerminalStyle(width=100)),
+    "list.txt": lambda: run_list_screen(
+        [ListedRun(run=RUN, totals=run_totals(RUN), spending=RUN.spending)], TerminalStyle(width=100)
+    ),
 }
 
 

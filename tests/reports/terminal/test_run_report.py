@@ -7,12 +7,13 @@ import pytest
 from rich.cells import cell_len
 
 from evalmark import Case, Gate, Output, Result, Run, Score, compare
-from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.run import DatasetInfo, Metric, RunTotals
 from evalmark.core.values.score import Trial
+from evalmark.core.values.spending import Spending
 from evalmark.reports.terminal.cases import case_screen
 from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
-from evalmark.reports.terminal.run_list import run_list_screen
+from evalmark.reports.terminal.run_list import ListedRun, run_list_screen
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summarise import summarise
@@ -93,7 +94,7 @@ def test_only_our_own_colours_reach_the_terminal(color):
     text = (
         run_screen(run, TerminalStyle(color=color, store=HOSTILE_TEXT))
         + case_screen(run.results[0], TerminalStyle(color=color))
-        + run_list_screen([run], TerminalStyle(color=color))
+        + run_list_screen([ListedRun(run=run)], TerminalStyle(color=color))
     )
     left = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
     assert not [c for c in left if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
@@ -164,25 +165,49 @@ def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
 
 def test_a_list_without_runs_says_so():
     assert run_list_screen([]).strip() == "No runs yet."
-    assert "20261121-101500-3f9a" in run_list_screen([RUN])
+    assert "20261121-101500-3f9a" in run_list_screen([ListedRun(run=RUN)])
+
+
+TOTALS = RunTotals(verdict="fail", trials=21, passed=12, judged=18, rate=12 / 18, low=0.437, high=0.837)
 
 
 @pytest.mark.parametrize(
     ("width", "headings"),
     [
-        pytest.param(60, "run status name results", id="60 columns give up the target too"),
-        pytest.param(80, "run status name target results", id="80 columns give up the date, which the id tells too"),
-        pytest.param(100, "run created status name target results", id="100 columns show everything"),
+        pytest.param(60, "verdict run suite passed", id="60 columns show the verdict and the pass rate"),
+        pytest.param(80, "verdict run suite name passed interval cost", id="80 columns add name, interval and cost"),
+        pytest.param(
+            120,
+            "verdict run suite name passed interval cost commit tags created",
+            id="120 columns show commit, tags and time",
+        ),
     ],
 )
 def test_a_narrow_list_leaves_columns_out_rather_than_cut_figures(width, headings):
-    long = replace(RUN, name="a bot with a long name", target="package.of.mine:answer", status="interrupted")
-    lines = run_list_screen([long], TerminalStyle(width=width)).splitlines()
-    assert lines[1].split() == headings.split()
+    long = replace(
+        RUN,
+        name="a bot with a long name",
+        target="package.of.mine:answer",
+        given_name="nightly",
+        tags=("model=a",),
+        revision="0123456789abcdef",
+    )
+    one = ListedRun(run=long, totals=TOTALS, spending=(Spending(model="openai/m", calls=3, cost=0.125),))
+    lines = run_list_screen([one], TerminalStyle(width=width)).splitlines()
+    assert lines[1].replace("95 % interval", "interval").split() == headings.split()
     assert all(len(line) <= width for line in lines)
-    assert lines[2].rstrip().endswith(" 21")
-    assert "interrupted" in lines[2]
-    assert width < 100 or "2026-11-21 10:15:00 UTC" in lines[2]
+    assert "66.7 %" in lines[2]
+    assert RUN.id in lines[2]
+    assert width < 80 or all(text in lines[2] for text in ("83.7 %", "$0.1"))
+
+
+def test_a_list_tells_unfinished_runs_and_those_that_are_not_summed_up():
+    runs = [replace(RUN, status="interrupted"), RUN]
+    text = run_list_screen(
+        [ListedRun(run=run, totals=totals) for run, totals in zip(runs, (TOTALS, None), strict=True)]
+    )
+    assert "interrupted" in text
+    assert "1 large run" in text
 
 
 def test_where_there_are_several_datasets_a_case_names_its_own():

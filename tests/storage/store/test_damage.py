@@ -16,7 +16,7 @@ from evalmark.store import open_store, salvage
 from tests.storage.call_log import calls
 
 from . import sample
-from .test_migrations import RESULT, VERSION_1
+from .test_migrations import RELEASED, RESULT
 
 PAGE = 4096
 TRIALS = sample.trials([sample.case(n) for n in range(120)])
@@ -219,8 +219,7 @@ def test_a_damaged_page_of_calls_costs_only_its_own(sound, tmp_path):
 def test_a_store_of_version_1_is_salvaged_too(tmp_path):
     path = tmp_path / "evalmark.db"
     db = apsw.Connection(str(path))
-    for statement in VERSION_1:
-        db.execute(statement)
+    db.execute(RELEASED[1])
     db.close()
     found = salvage(path, tmp_path / "saved.db")
     assert (found.runs, found.results, found.calls, found.lost) == (1, 1, 0, 0)

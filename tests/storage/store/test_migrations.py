@@ -1,9 +1,10 @@
-"""Stores of every earlier release can be opened. What stands in `RELEASED` is history: it is never edited."""
+"""Stores of every earlier release can be opened, and go through every later step without losing anything."""
 
 import asyncio
 import stat
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import apsw
 import pytest
@@ -14,192 +15,19 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.tool import tool_key
 from evalmark.errors import StoreError
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
-from evalmark.storage.database.schema import STEPS, version
+from evalmark.storage.database.connection import FileConnection
+from evalmark.storage.database.schema import STEPS, migrate, version
 from evalmark.storage.database.sqlite import open_read_only_file, open_writable_file
 from evalmark.store import open_store
 
 from . import sample
 from .conftest import go_on, record
 
-VERSION_1 = [
-    "pragma application_id = 1702260075",
-    """
-    create table run (
-        number integer primary key autoincrement, id text not null unique, plan any not null, suite any not null,
-        status text not null, pass integer not null, holder text, header text not null
-    ) strict
-    """,
-    """
-    create table result (
-        number integer primary key, run integer not null references run(number) on delete cascade,
-        pass integer not null, source integer not null, dataset any not null, position integer not null,
-        repeat integer not null, target any not null, case_id any not null, fingerprint text not null,
-        verdict text not null, seconds real, place any not null, scores text not null, output text not null,
-        content text not null, checksum integer not null
-    ) strict
-    """,
-    "create unique index result_once on result(run, dataset, case_id, target, repeat, fingerprint)",
-    "create index result_order on result(run, source, dataset, position, repeat, target)",
-    "create index result_verdict on result(run, verdict)",
-    "create table vector (key blob primary key, numbers blob not null) strict",
-    """
-    insert into run values (1, '20261121-143205-aaaa', 'p', 's.yaml', 'interrupted', 1, null,
-    '{"id":"20261121-143205-aaaa","name":"squares","created":"2026-11-21T14:32:05Z","status":"interrupted","datasets":[{"name":"squares.jsonl"}],"repeat":1,"suite":"s.yaml","plan":"p"}')
-    """,
-    """
-    insert into result values (1, 1, 1, 0, 'squares.jsonl', 0, 0, 'app:square', 'case-01',
-    '55d415e5af4dc15420451746a97896d5', 'pass', 0.5, 'squares.jsonl:2',
-    '[{"name":"equals","raw":true,"value":1.0,"passed":true}]',
-    '{"value":1,"seconds":0.5,"contexts":["line"],"metadata":{"repeat":0}}',
-    '{"input":"What is 1 times 1?","expected":1,"examples":[{"value":-1,"liked":false}],"contexts":["A table of squares, line 1."],"tags":["squares"],"metadata":{"number":1}}',
-    3522305808)
-    """,
-    """
-    insert into vector values
-    (x'9c3982750b170d5f94fe88d181100cc61b36afa3a9def0abc44a00f26d19cde0', x'0000803f00000040')
-    """,
-    "pragma user_version = 1",
-]
-VERSION_2 = [
-    *VERSION_1[:2],
-    VERSION_1[2].replace("checksum integer not null", "checksum integer not null, mode text not null default 'single'"),
-    "create unique index result_once on result(run, dataset, case_id, target, repeat, mode, fingerprint)",
-    "create index result_order on result(run, source, dataset, position, repeat, target, mode)",
-    *VERSION_1[5:7],
-    """
-    create table call (
-        number integer primary key, key any not null unique, ok integer not null, run integer, model any not null,
-        created any not null, input_tokens integer, output_tokens integer, cost real, identity any not null,
-        repeat integer not null, use integer not null, error any, request text not null, reply text,
-        checksum integer not null
-    ) strict
-    """,
-    """
-    create table sent (
-        run integer primary key, pass integer not null, known integer not null, under_way text not null,
-        lost text not null
-    ) strict
-    """,
-    """
-    create table spent (
-        run integer not null, model any not null, calls integer not null, failed integer not null,
-        repeated integer not null, attempts integer not null, input_tokens integer not null,
-        output_tokens integer not null, unknown_usage integer not null, cost real, unknown_cost integer not null,
-        primary key (run, model)
-    ) strict, without rowid
-    """,
-    """
-    insert into run values (1, '20261121-143205-aaaa', 'p', 's.yaml', 'interrupted', 1, null,
-    '{"id":"20261121-143205-aaaa","name":"squares","created":"2026-11-21T14:32:05Z","status":"interrupted","datasets":[{"name":"squares.jsonl"}],"metrics":[{"name":"fact","judge":"openai/x","base":"fact"}],"repeat":1,"suite":"s.yaml","plan":"p","spending":[{"model":"openai/x","calls":1,"failed":1,"input_tokens":9,"output_tokens":1,"cost":0.25}]}')
-    """,
-    VERSION_1[8].rstrip().removesuffix(")") + ", 'single')",
-    VERSION_1[8].replace("values (1, 1, 1,", "values (2, 1, 1,").replace("3522305808)", "49066312, 'conversation')"),
-    """
-    insert into call values (1, '40de4d525df298a67029cd5600cc7650-0-0', 1, 1, 'openai/x',
-    '2026-11-21T14:32:06.000+00:00', 9, 1, 0.25, 'openai x', 0, 0, null,
-    '{"messages":[{"content":"What is 1 times 1?","role":"user"}],"settings":{"temperature":0},"logprobs":0}',
-    '{"text":"1","usage":{"input_tokens":9,"output_tokens":1},"cost":0.25}', 1639293372)
-    """,
-    """
-    insert into call values (2, 'k2', 0, 1, 'openai/x', '2026-11-21T14:32:07.000+00:00', null, null, null, 'openai x',
-    0, 0, 'answered 500',
-    '{"messages":[{"content":"What is 1 times 1?","role":"user"}],"settings":{"temperature":0},"logprobs":0}',
-    null, 2845654863)
-    """,
-    "insert into sent values (1, 1, 0, '[\"k3\"]', '{}')",
-    "insert into spent values (1, 'openai/x', 1, 1, 0, 0, 9, 1, 0, 0.25, 0)",
-    VERSION_1[9],
-    "pragma user_version = 2",
-]
-VERSION_3 = [
-    *VERSION_2[:-1],
-    """
-    create table tool_call (
-        number integer primary key, key text not null unique, run integer, tool any not null, version any not null,
-        created any not null, altered integer not null, arguments text not null, input text not null,
-        result text not null, checksum integer not null
-    ) strict
-    """,
-    """
-    insert into tool_call values (1, 'tool-907acdc9784f0f0c850b090c3ea7c6c6', 1, 'search', '1',
-    '2026-11-21T14:32:06.500+00:00', 0, '{"query":"squares"}', '"What is 1 times 1?"', '["1 x 1 = 1"]', 1924302356)
-    """,
-    "pragma user_version = 3",
-]
-VERSION_4 = [
-    *VERSION_3[:-1],
-    """
-    create table session (
-        number integer primary key autoincrement, id text not null unique, project any not null,
-        dropped integer not null, header text not null
-    ) strict
-    """,
-    "create index session_project on session(project, number)",
-    """
-    create table span (
-        number integer primary key autoincrement, id text not null unique, session text not null, project any not null,
-        parent text not null, template any not null, content text not null, checksum integer not null
-    ) strict
-    """,
-    "create index span_session on span(session, number)",
-    "create index span_project on span(project, number) where parent = ''",
-    "create index span_template on span(template, number) where template != ''",
-    """
-    create table label (
-        number integer primary key autoincrement, about any not null, fingerprint text not null, content text not null,
-        checksum integer not null
-    ) strict
-    """,
-    "create index label_about on label(about, number)",
-    "create index label_fingerprint on label(fingerprint, number)",
-    """
-    insert into session values (1, '5555555555555555', 'demo', 0,
-    '{"id":"5555555555555555","project":"demo","started":"2026-11-22T00:00:00.000000+00:00"}')
-    """,
-    """
-    insert into span values (1, 'aaaaaaaaaaaaaaaa', '5555555555555555', 'demo', '', '',
-    '{"id":"aaaaaaaaaaaaaaaa","session":"5555555555555555","project":"demo","name":"chain","started":"2026-11-22T00:00:01.000000+00:00","input":{"question":"Oslo?"},"output":"yes"}',
-    1421113145)
-    """,
-    """
-    insert into label values (1, 'span:aaaaaaaaaaaaaaaa', 'c',
-    '{"about":"span:aaaaaaaaaaaaaaaa","liked":true,"by":"ann","created":"2026-11-22T02:00:00.000000+00:00","content":"c"}',
-    1270232790)
-    """,
-    "pragma user_version = 4",
-]
-VERSION_5 = [
-    *(s for s in VERSION_4[:-1] if "index result_order" not in s and "index result_verdict" not in s),
-    """
-    create index result_order on result(run, source, dataset, position, repeat, target, mode, verdict) where pass > 0
-    """,
-    "create index result_verdict on result(run, verdict, source, dataset, position, repeat) where pass > 0",
-    "create index result_seconds on result(run, seconds) where pass > 0",
-    """
-    create table scored (
-        run integer not null, metric any not null, value real not null, result integer not null,
-        primary key (run, metric, value, result)
-    ) strict, without rowid
-    """,
-    "insert into scored values (1, 'equals', 1.0, 1), (1, 'equals', 1.0, 2)",
-    "pragma user_version = 5",
-]
-VERSION_6 = [
-    *VERSION_5[:-1],
-    """
-    create table label_sample (
-        number integer primary key autoincrement, run text not null, content text not null, checksum integer not null
-    ) strict
-    """,
-    "create index label_sample_run on label_sample(run, number)",
-    "pragma user_version = 6",
-]
-VERSION_7 = [
-    *VERSION_6[:-1],
-    "create table reply_log (id text primary key, processed integer) strict",
-    "pragma user_version = 7",
-]
-RELEASED = dict(enumerate((VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7), start=1))
+RELEASED = {
+    int(file.stem.removeprefix("v")): file.read_text(encoding="utf-8")
+    for file in sorted(Path(__file__).with_name("schemas").glob("v*.sql"))
+}
+"""The SQL text of a store of each schema version, with data. A new version needs a file `vN.sql`, and nothing else."""
 
 CASE = Case(
     id="case-01",
@@ -217,7 +45,7 @@ RESULT = Result(
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
 CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
-RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in range(2, 8)}}
+RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in RELEASED if number > 1}}
 KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 
@@ -230,14 +58,42 @@ def release(request):
 def released(release, path):
     path.parent.mkdir()
     db = apsw.Connection(str(path))
-    for statement in RELEASED[release]:
-        db.execute(statement)
+    db.execute(RELEASED[release])
     db.close()
     return path
 
 
 def test_every_version_has_its_fixture():
-    assert list(RELEASED) == list(range(1, len(STEPS) + 1))
+    assert sorted(RELEASED) == list(range(1, len(STEPS) + 1))
+
+
+def rows_of(db):
+    """Every row of every table, as one value for each table."""
+    names = [
+        name
+        for (name,) in db.execute("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+    ]
+    columns = {
+        name: [column for (column,) in db.execute("select name from pragma_table_info(?)", (name,))] for name in names
+    }
+    return {name: (columns[name], db.execute(f"select * from {name}").fetchall()) for name in names}  # noqa: S608
+
+
+def test_each_later_step_keeps_every_row_of_every_table(released, release):
+    db = FileConnection(str(released))
+    before = rows_of(db)
+    assert before["run"][1]
+    for steps in range(release, len(STEPS) + 1):
+        migrate(db, released, STEPS[:steps])
+        assert version(db) == steps
+        after = rows_of(db)
+        for table, (columns, rows) in before.items():
+            places = [after[table][0].index(column) for column in columns]
+            assert [tuple(row[place] for place in places) for row in after[table][1]] == rows, (steps, table)
+    db.close()
+    with open_store(released, read_only=True) as store:
+        assert [run.id for run in store.runs()] == [row[1] for row in before["run"][1]]
+        assert store.check().sound
 
 
 def test_a_store_of_an_earlier_release_keeps_its_runs(released, release):
@@ -262,7 +118,7 @@ def test_what_runs_of_earlier_releases_did_not_know_has_its_usual_value(released
         assert [result.trial.mode for result in run.results] == ["conversation", "single"][release == 1 :]
 
 
-@pytest.mark.parametrize("release", [2, 3], indirect=True)
+@pytest.mark.parametrize("release", range(2, len(STEPS) + 1), indirect=True)
 def test_the_calls_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
         assert asyncio.run(store.call_log().find(KEY)).text == "1"
@@ -273,7 +129,7 @@ def test_the_calls_of_an_earlier_release_are_found(released):
         assert store.interrupted_calls("20261121-143205-aaaa") == 1
 
 
-@pytest.mark.parametrize("release", [3], indirect=True)
+@pytest.mark.parametrize("release", range(3, len(STEPS) + 1), indirect=True)
 def test_the_calls_of_tools_of_an_earlier_release_are_found(released):
     key = tool_key("search", "1", {"query": "squares"}, "What is 1 times 1?")
     with open_store(released) as store:
@@ -396,7 +252,7 @@ def test_a_damaged_result_does_not_keep_a_store_from_being_brought_up_to_date(re
             list(store.run("last").results)
 
 
-@pytest.mark.parametrize("release", [4, 5], indirect=True)
+@pytest.mark.parametrize("release", range(4, len(STEPS) + 1), indirect=True)
 def test_the_sessions_and_labels_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
         found = store.sessions.labelled_answers("demo")

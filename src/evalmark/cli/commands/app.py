@@ -40,7 +40,7 @@ VERBS = {
     "plan": ("plan", "Estimate what a run would do and cost, without sending a request."),
     "rescore": ("rescore", "Score the outputs of an earlier run again."),
     "rag": ("rag", "Score the answers in a RAG dataset without a judge model."),
-    "list": ("runs", "List runs or recorded sessions, newest first."),
+    "list": ("run_list", "List runs or recorded sessions, newest first."),
     "show": ("runs", "Show a run or its cases."),
     "validate": ("runs", "Check suites, prompts and datasets, and list every error."),
     "view": ("view", "Show runs in a browser."),

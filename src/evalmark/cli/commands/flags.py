@@ -149,6 +149,18 @@ Shard = Annotated[
         help="Run one share of the cases, such as 2/4; combine the shares with `evalmark merge`.",
     ),
 ]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name", metavar="NAME", help="A name for this run, usable wherever a run is; the newest of a name counts."
+    ),
+]
+Tag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag", metavar="TAG", help="Tag this run: a word or key=value; see `evalmark list tag:TAG`. Repeatable."
+    ),
+]
 Replay = Annotated[
     str | None,
     typer.Option(

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from evalmark.cli.commands import suite_files
     from evalmark.cli.terminal import run_command
     from evalmark.core.values import run as runs
+    from evalmark.storage.results import run_ids
 else:
     suite_files = LazyModule("evalmark.cli.commands.suite_files")
     run_command = LazyModule("evalmark.cli.terminal.run_command")
     runs = LazyModule("evalmark.core.values.run")
+    run_ids = LazyModule("evalmark.storage.results.run_ids")
 
 Files = Annotated[
     list[Path] | None,
@@ -57,6 +59,8 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     sample: flags.Sample = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
     shard: flags.Shard = None,
+    name: flags.Name = None,
+    tag: flags.Tag = None,
     timeout: flags.Timeout = None,
     replay: flags.Replay = None,
     max_cost: flags.MaxCost = None,
@@ -99,6 +103,8 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         limit=limit,
         sample=None if sample is None else runs.Sample(size=sample, seed=seed or 0),
         only=flags.conditions(filter),
+        name="" if name is None else run_ids.parse_run_name(name),
+        tags=run_ids.parse_run_tags(tag or ()),
         baseline=baseline,
         allow_undecided=allow_undecided,
         shard=share,

@@ -1,4 +1,4 @@
-"""`evalmark list`, `show` and `validate`: stored runs and sessions, and errors in input files."""
+"""`evalmark show` and `validate`: stored runs and sessions, and errors in input files."""
 
 from dataclasses import replace
 from difflib import get_close_matches
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import print_line, print_text, run_style, terminal_style
+from evalmark.cli.terminal.output import print_line, print_store_note, print_text, run_style, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalmark.core.values import run as runs
     from evalmark.core.values.run import Run
     from evalmark.reports.terminal import call as call_module
-    from evalmark.reports.terminal import cases, run_list, run_report, sessions, target_overview
+    from evalmark.reports.terminal import cases, run_report, sessions, target_overview
     from evalmark.stats.summary import gate, summarise
     from evalmark.stats.summary import target_overview as stats_overview
     from evalmark.storage.store import store as stored
@@ -33,7 +33,6 @@ else:
     session_commands = LazyModule("evalmark.cli.commands.sessions")
     case_titles = LazyModule("evalmark.core.case_titles")
     runs = LazyModule("evalmark.core.values.run")
-    run_list = LazyModule("evalmark.reports.terminal.run_list")
     gate = LazyModule("evalmark.stats.summary.gate")
     summarise = LazyModule("evalmark.stats.summary.summarise")
     stored = LazyModule("evalmark.storage.store.store")
@@ -48,33 +47,15 @@ else:
 
 NOT_PASSED = ("fail", "error", "unscored")
 
-RunReference = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start of one, `last` or `last~1`.")]
+RunReference = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run: its id or name, a suite file (its newest run), `last` or `last~1`.")
+]
 
 
 def add(app: typer.Typer) -> None:
     """Add the verbs to the program."""
-    app.command("list")(list_runs)
     app.command()(show)
     app.command(epilog=flags.exit_codes({0: "no error", 2: "a file has an error, or cannot be read"}))(validate)
-
-
-def list_runs(
-    what: Annotated[str, typer.Argument(metavar="[sessions]", help="List recorded sessions instead of runs.")] = "runs",
-    project: Annotated[str | None, typer.Argument(metavar="[PROJECT]", help="Only sessions of this project.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of entries.")] = 20,
-    store: flags.Store = None,
-) -> None:
-    """List the runs or the recorded sessions in the store, newest first."""
-    if what not in ("runs", "sessions") or (what == "runs" and project is not None):
-        wrong = what if what != "runs" else str(project)
-        raise ConfigError(f"{wrong!r} cannot be listed; use evalmark list, or evalmark list sessions [PROJECT].")
-    with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
-        if what == "runs":
-            print_text(run_list.run_list_screen(run_store.runs(limit), terminal_style()))
-        else:
-            print_text(
-                sessions.session_list_screen(session_commands.sessions_of(run_store, project, limit), terminal_style())
-            )
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -97,7 +78,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     The id may also name a recorded session, or one output or step in it.
     """
     settings = flags.settings(store=store)
-    with stored.open_store(settings.store, read_only=True) as run_store:
+    with stored.open_store(settings.store, read_only=True, notes=print_store_note) as run_store:
         item = labels.find_labelled(run_store, run)
         if not isinstance(item, runs.Run):
             if overview or failed or calls or case is not None:

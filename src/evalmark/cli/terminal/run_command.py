@@ -29,6 +29,7 @@ from evalmark.runs.session.run_session import check_plan
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.live_collection import LiveCollection
 from evalmark.stats.summary.summarise import summarise
+from evalmark.stats.summary.totals import run_totals
 from evalmark.storage.store.location import display_location
 
 from . import supervised
@@ -67,6 +68,8 @@ else:
 
 SAME_SIGNAL_SECONDS = 0.2
 """Seconds in which a second signal counts as the same one: a process group gets it directly and from the supervisor."""
+_MANY = 5_000
+"""Trials of a run whose totals are stored at its end."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 
 
@@ -83,6 +86,10 @@ class RunDisplay:
     limit: int | None = None
     sample: "Sample | None" = None
     """The random sample of these cases to run, or None for all."""
+    name: str = ""
+    """The user's name for the run."""
+    tags: tuple[str, ...] = ()
+    """The user's tags for the run."""
     only: Sequence[str] = ()
     """Conditions that every case has to match."""
     shard: "Shard | None" = None
@@ -198,6 +205,8 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
         compared = None if compared is None else with_store_flag(compared, settings.store)
         summary = summarise(run, collected=None if live is None else live.finish())
         verdict = apply_gate(summary, run.gate)
+        if summary.trials > _MANY and run.status == "complete":
+            run_store.save_totals([(run, run_totals(run, summary))])  # a list would read all results for them
         if not show.quiet:
             look = replace(
                 terminal_style(display_location(settings.store), show.worst, store_option),
@@ -304,6 +313,8 @@ async def _run(
             retry_errors=show.retry_errors,
             limit=show.limit,
             sample=show.sample,
+            given_name=show.name,
+            tags=show.tags,
             only=case_filter.parse_filter(show.only) if show.only else None,
             shard=show.shard and replace(show.shard, limit=show.limit, only=tuple(show.only)),
             stop=stop,

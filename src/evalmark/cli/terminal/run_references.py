@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
+from evalmark.storage.results.run_ids import is_suite_reference
 from evalmark.storage.store.location import parse_run_address
 from evalmark.storage.store.store import Store, open_store
 
 from .command_line import store_flag
+from .output import print_store_note
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
@@ -33,7 +35,7 @@ def find_stored_runs(
     for reference in references:
         path, name = run_location(reference, store)
         if path not in run_stores:
-            run_stores[path] = stores.enter_context(open_store(path, read_only=True))
+            run_stores[path] = stores.enter_context(open_store(path, read_only=True, notes=print_store_note))
         run_store = run_stores[path]
         for run in in_file(path, run_store) if in_file and is_file(reference) else [run_store.run(name)]:
             # A killed run has no spending in its header, but the call log has it.
@@ -47,7 +49,7 @@ def with_store_flag(comparison: "Comparison", store: str) -> "Comparison":
 
 def is_file(reference: str) -> bool:
     """Whether the reference names a file without a run id."""
-    return parse_run_address(reference) is None and Path(reference).is_file()
+    return parse_run_address(reference) is None and not is_suite_reference(reference) and Path(reference).is_file()
 
 
 def run_location(reference: str, store: str) -> tuple[str, str]:
@@ -58,6 +60,8 @@ def run_location(reference: str, store: str) -> tuple[str, str]:
     """
     if (address := parse_run_address(reference)) is not None:
         return address
+    if is_suite_reference(reference):
+        return store, reference
     path, at, name = reference.rpartition("@")
     if Path(reference).is_file():
         return reference, "last"

@@ -156,6 +156,26 @@ class Shard:
         )
 
 
+TotalVerdict = Literal["pass", "fail", "cannot tell", "not gated", "not scored"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTotals:
+    """What a list of runs shows of the results of one run."""
+
+    verdict: TotalVerdict
+    """The verdict of the gate; `not gated` if nothing could fail, `not scored` if the run has no metrics."""
+    trials: int
+    passed: int = 0
+    judged: int = 0
+    """The trials that passed or failed, of those that count for the headline figure."""
+    rate: float | None = None
+    """The pass rate (0 to 1); None if no trial passed or failed."""
+    low: float | None = None
+    """The lower end of its 95 % confidence interval; None if it has none."""
+    high: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run with all results; reports read nothing else."""
@@ -187,6 +207,10 @@ class Run:
     """How the run stops early; None: every case runs."""
     sample: Sample | None = None
     """The sample of the cases that the run has; None: it was not sampled."""
+    given_name: str = ""
+    """The name that the user gave this run with `--name`; empty: none."""
+    tags: tuple[str, ...] = ()
+    """Words and `key=value` pairs that the user gave this run with `--tag`."""
     versions: Mapping[str, str] = field(default_factory=dict)
     spending: tuple[Spending, ...] = ()
     """Calls, tokens and cost, one entry for each model."""

@@ -49,6 +49,7 @@ def _head(run: Run, options: ReportOptions) -> dict[str, Any]:
     times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
     spent = {"spending": plain(run.spending)} if options.times else {}
     decided = _present({"until_decided": plain(run.until_decided), "sample": plain(run.sample)})
+    decided |= _present({"given_name": run.given_name or None, "tags": list(run.tags) or None})
     return {
         **times,
         **field_values(run, "name", "status", "target", "suite", "plan", "embedder", "revision", "repeat"),

@@ -1,50 +1,115 @@
 """Terminal list of runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from evalmark.core.text import one_line
-from evalmark.core.values.run import Run
+from evalmark.core.money import money
+from evalmark.core.text import count, one_line, percent
+from evalmark.core.values.run import Run, RunTotals
+from evalmark.core.values.spending import Spending, total_spending
+from evalmark.reports.text.numbers import DASH, GAP
 from evalmark.reports.text.titles import run_origin
 
-from .console import DEFAULT, TerminalStyle, content_width, data_table, render
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, data_table, render
 
-_STYLES = {"worse": "red", "better": "green"}
-_FLEXIBLE = ("name", "target")
+_WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "target": 140, "created": 120}
+"""The least width of a terminal that shows a column; the other columns are always shown."""
+_FLEXIBLE = ("suite", "name", "tags", "target")
 """Columns that may be shortened."""
+_RIGHT = ("passed", "cost")
+_COMMIT = 7
+"""Characters of a commit id."""
+_LEAST = 6
+"""Columns that a shortened text keeps."""
 
 
-def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """A run in the list."""
+
+    run: Run
+    totals: RunTotals | None = None
+    """None if they are not calculated."""
+    spending: Sequence[Spending] = ()
+
+
+def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT) -> str:
     """List runs, one per line; narrow terminals show fewer columns."""
-    listed = list(runs)
-    rows = [_line_of(run, style) for run in listed]
-    if not rows:
+    runs = list(listed)
+    if not runs:
         return render([Text("No runs yet.")], style)
-    if any(run.change for run in listed):
-        rows = [row | {"limits": run.change} for row, run in zip(rows, listed, strict=True)]
-    widest = {
-        heading: max(cell_len(text) for text in (heading, *(row[heading] for row in rows))) for heading in rows[0]
+    rows = [_cells(one) for one in runs]
+    empty = {heading for heading in rows[0] if not any(row[heading] for row in rows)}
+    shown = [name for name in rows[0] if name not in empty and style.width >= _WIDTHS.get(name, 0)]
+    table = data_table(1 if style.width < 80 else 2)
+    for heading, width in _column_widths(rows, shown, style).items():
+        justify: Literal["left", "right"] = "right" if heading in _RIGHT else "left"
+        table.add_column(_title(heading), justify=justify, no_wrap=True, overflow="ellipsis", max_width=width)
+    for one, row in zip(runs, rows, strict=True):
+        color = COLORS.get(_verdict(one), "")
+        table.add_row(*(Text(row[name], style=color if name == "verdict" else "") for name in shown))
+    unknown = sum(one.totals is None for one in runs)
+    more = f"{count(unknown, 'large run')} not summed up yet; the next list shows more." if unknown else ""
+    return render([table, *([Text(more, style="dim")] if more else [])], style)
+
+
+def _column_widths(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> dict[str, int]:
+    """Return the width of each column; flexible columns share the room that the others leave."""
+    widths = {name: max(cell_len(text) for text in (_title(name), *(row[name] for row in rows))) for name in shown}
+    gap = 1 if style.width < 80 else 2
+    room = content_width(style) - gap * (len(shown) - 1)
+    flexible = [name for name in shown if name in _FLEXIBLE]
+    while flexible and sum(widths.values()) > room:
+        widest = max(flexible, key=lambda name: widths[name])
+        if widths[widest] <= _LEAST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _title(heading: str) -> str:
+    return "95 % interval" if heading == "interval" else heading
+
+
+def _verdict(listed: ListedRun) -> str:
+    if listed.run.status == "complete" and listed.totals is not None:
+        return listed.totals.verdict
+    return "" if listed.run.status == "complete" else listed.run.status
+
+
+def _cells(listed: ListedRun) -> dict[str, str]:
+    run, totals = listed.run, listed.totals
+    verdict = _verdict(listed)
+    cells = {
+        "verdict": f"{MARKS.get(verdict, '·')} {verdict}" if verdict else GAP,
+        "run": run.id,
+        "suite": run.name,
+        "name": run.given_name,
+        "passed": GAP if totals is None or totals.rate is None else percent(totals.rate),
+        "interval": _interval(totals),
+        "cost": _cost(listed.spending),
+        "limits": run.change,
+        "commit": run.revision.removesuffix("+")[:_COMMIT] + "+" * run.revision.endswith("+"),
+        "tags": " ".join(run.tags),
+        "target": run.target,
+        "created": run_origin(run)[1].removesuffix(" UTC")[:16],
     }
-    room = content_width(style) - 2 * (len(widest) - 1) - sum(widest[h] for h in widest if h not in _FLEXIBLE)
-    table = data_table()
-    for heading, width in widest.items():
-        others = min(sum(widest[h] for h in _FLEXIBLE if h in widest and h != heading), (room + 1) // 2)
-        most = max(6, room - others) if heading in _FLEXIBLE else width
-        justify: Literal["left", "right"] = "right" if heading == "results" else "left"
-        table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
-    for row in rows:
-        table.add_row(*(Text(text, style=_STYLES.get(text, "")) for text in row.values()))
-    return render([table], style)
-
-
-def _line_of(run: Run, style: TerminalStyle) -> dict[str, str]:
-    cells = {"run": run.id, "created": run_origin(run)[1], "status": run.status, "name": run.name}
-    cells |= {"target": run.target, "results": f"{len(run.results):,}"}
-    if style.width < 100:
-        del cells["created"]  # the id begins with it
-    if style.width < 80:
-        del cells["target"]
     return {heading: one_line(text) for heading, text in cells.items()}
+
+
+def _interval(totals: RunTotals | None) -> str:
+    if totals is None or totals.low is None or totals.high is None:
+        return ""
+    return f"{100 * totals.low:z.1f} {DASH} {100 * totals.high:z.1f} %"
+
+
+def _cost(spending: Sequence[Spending]) -> str:
+    if not spending:
+        return ""
+    spent = total_spending(spending)
+    known = "" if spent.cost is None else money(spent.cost)
+    return f"{known}+" if known and spent.unknown_cost else known or "unknown"

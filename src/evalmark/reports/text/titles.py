@@ -49,10 +49,12 @@ def trial_counts(summary: Summary) -> list[str]:
 
 
 def run_origin(run: Run) -> list[str]:
-    """Id, start time, commit and status of a run."""
+    """Id, start time, commit, name, tags and status of a run."""
     when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
     commit = [f"commit {short_commit(run)}"] if run.revision else []
-    return [f"run {one_line(run.id)}", when, *commit, *([] if run.status == "complete" else [run.status])]
+    names = [f"name {run.given_name}"] if run.given_name else []
+    names += [f"tags {one_line(' '.join(run.tags), 200)}"] if run.tags else []
+    return [f"run {one_line(run.id)}", when, *commit, *names, *([] if run.status == "complete" else [run.status])]
 
 
 def short_commit(run: Run) -> str:

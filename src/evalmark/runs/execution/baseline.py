@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import dropwhile
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING
 
+from evalmark.core.errors import NotFoundError
 from evalmark.core.values.run import Run
 from evalmark.stats.comparison.baseline_choice import is_complete_run, is_same_suite
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
+from evalmark.storage.results.run_ids import split_reference
 
 from .revision import is_ancestor, revision
 
@@ -35,6 +37,7 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     """Return the run that a reference names: an id, `last`, `last~1`, or `last-green`; none for `none` and None.
 
     `of` is the run to compare with the baseline; only its name, suite and id are used. `last-green` is a run before it.
+    If it is not stored yet, `last` is the newest run of its suite.
 
     Raises:
         StoreError: there is no such run.
@@ -42,7 +45,7 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     if reference is None or reference == NO_BASELINE:
         return Baseline()
     if reference != LAST_GREEN:
-        return Baseline(run=store.run(reference))
+        return Baseline(run=_of_this_suite(store, reference, of) or store.run(reference))
     green = [run for run in _earlier(store, of) if is_complete_run(run) and is_same_suite(run, of)]
     is_known = bool(revision())
 
@@ -57,6 +60,18 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     return Baseline(
         reason=f"There is no earlier complete run of {of.name or of.suite!r} whose gate passed{where}, so there is nothing to compare with."
     )
+
+
+def _of_this_suite(store: "Store", reference: str, of: Run) -> Run | None:
+    """Return the run that `last` or `last~N` means before a run of a suite; None if no suite is known or for other references."""
+    base, back = split_reference(reference)
+    if base != "last" or of.id or not (of.name or of.suite):
+        return None
+    if (found := next(islice((run for run in store.runs() if is_same_suite(run, of)), back, None), None)) is None:
+        raise NotFoundError(
+            f"There is no run {reference!r} of {of.name or of.suite!r} yet, so there is nothing to compare with."
+        )
+    return found
 
 
 def _earlier(store: "Store", of: Run) -> Iterator[Run]:

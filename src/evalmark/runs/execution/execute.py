@@ -265,6 +265,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck, d
             note for note in taken.notes if not note.startswith(dropped) and not any(text in note for text in outdated)
         )
         resumed = replace(taken, notes=(*notes, *sample_notes), until_decided=order, sample=sample)
+        resumed = replace(resumed, given_name=options.given_name or taken.given_name, tags=options.tags or taken.tags)
         resumed = replace(resumed, is_part=_is_part(plan, options), shard=options.shard)
         return replace(resumed, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(earlier, plan))
     run = Run(
@@ -285,6 +286,8 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck, d
         shard=options.shard,
         until_decided=_order(plan),
         sample=sample,
+        given_name=options.given_name,
+        tags=options.tags,
         versions=versions(),
         notes=(*plan.notes, *sample_notes, *([] if options.shard is None else [options.shard.note])),
     )

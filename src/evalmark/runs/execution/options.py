@@ -34,6 +34,10 @@ class RunOptions:
     """The random sample of these cases to run; None: all of them."""
     shard: Shard | None = None
     """The share of these cases to run; None: all of them."""
+    given_name: str = ""
+    """The user's name for this run; empty: none, or that of the resumed run."""
+    tags: tuple[str, ...] = ()
+    """The user's tags for this run; empty: none, or those of the resumed run."""
     stop: asyncio.Event | None = None
     """Set by the caller to end the run early."""
     baseline: Run | None = None

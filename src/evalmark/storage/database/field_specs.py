@@ -231,6 +231,8 @@ RUN = Spec(
             ),
         ),
         "sample": value_field(Sample, Spec({"size": _COUNT, "seed": _COUNT, "taken": _COUNT, "of": _COUNT})),
+        "given_name": _TEXT,
+        "tags": _TEXTS._replace(skip=()),
         "versions": _NAMES,
         "spending": tuple_field(Spending, _SPENDING),
         "notes": Field(storable_texts, read_texts, ()),

@@ -223,6 +223,18 @@ def s7_reply_log(db: Connection) -> None:
     """)
 
 
+def s8_run_totals(db: Connection) -> None:
+    """The totals of finished runs, which a list of runs shows."""
+    db.execute("""
+        create table run_total (                       -- calculated from the results; may be missing
+            run integer not null primary key,
+            pass integer not null,                     -- the pass of the run that they were calculated for
+            version integer not null,                  -- how they were calculated
+            content text not null                      -- JSON
+        ) strict;
+    """)
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
@@ -231,6 +243,7 @@ STEPS: tuple[Step, ...] = (
     s5_sorted_results,
     s6_label_samples,
     s7_reply_log,
+    s8_run_totals,
 )
 
 

@@ -1,12 +1,20 @@
 """Creates ids of runs, and resolves references such as `last~1`."""
 
 import difflib
+import re
 import secrets
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from random import Random
 
+from evalmark.core.errors import ConfigError
+
 _FURTHEST = 10**18
 """More runs than a store can hold; SQLite can still count it."""
+_NAME = re.compile(r"[^\W_][\w.+=-]{0,79}")
+_TAG = re.compile(r"[^\s,=\x00-\x1f]{1,80}(=[^\s,\x00-\x1f]{0,200})?")
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}")
+_RESERVED = ("last", "last-green", "newest", "none", "runs", "sessions")
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
 
@@ -21,18 +29,56 @@ def new_run_id(now: datetime | None = None, random: Random | None = None) -> str
     return f"{moment:%Y%m%d-%H%M%S}-{''.join(choose(_LETTERS) for _ in range(4))}"
 
 
-def runs_back(reference: str) -> int | None:
-    """Return how many runs before the newest one a reference denotes; None if it is not `last` or `last~N`.
+def split_reference(reference: str) -> tuple[str, int]:
+    """Split a reference to a run into its base and how many runs it goes back from the newest one.
 
-    >>> runs_back("last"), runs_back("last~2"), runs_back("last~"), runs_back("2026")
-    (0, 2, None, None)
+    >>> split_reference("last~2"), split_reference("nightly"), split_reference("last~")
+    (('last', 2), ('nightly', 0), ('last~', 0))
     """
-    word, tilde, count = reference.partition("~")
-    if word != "last":
-        return None
-    if not tilde:
-        return 0
-    return min(int(count[:19]), _FURTHEST) if count.isascii() and count.isdigit() else None
+    base, tilde, count = reference.rpartition("~")
+    if not (tilde and count.isascii() and count.isdigit()):
+        return reference, 0
+    return base, min(int(count[:19]), _FURTHEST)
+
+
+def is_suite_reference(reference: str) -> bool:
+    """Tell whether a reference names the newest runs of a suite file.
+
+    >>> is_suite_reference("evals/support.yaml~1"), is_suite_reference("evals.db")
+    (True, False)
+    """
+    return split_reference(reference)[0].lower().endswith((".yaml", ".yml", ".json"))
+
+
+def parse_run_name(text: str) -> str:
+    """Return the name that a user gives a run.
+
+    Raises:
+        ConfigError: it could be taken for an id, a file or another reference.
+    """
+    if not _NAME.fullmatch(text):
+        raise ConfigError(
+            f"--name {text!r}: a name has at most 80 letters, digits and . _ + = - characters, and begins with a letter "
+            "or a digit."
+        )
+    if text in _RESERVED or _ID.match(text) or is_suite_reference(text) or text.endswith(".db"):
+        raise ConfigError(f"--name {text!r}: this could be taken for another reference to a run; choose another name.")
+    return text
+
+
+def parse_run_tags(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags that a user gives a run, each once.
+
+    Raises:
+        ConfigError: one is neither a word nor `key=value`.
+    """
+    tags = tuple(dict.fromkeys(texts))
+    for tag in tags:
+        if not _TAG.fullmatch(tag):
+            raise ConfigError(
+                f"--tag {tag!r}: write a word or key=value, without spaces, commas and control characters."
+            )
+    return tags
 
 
 def similar_ids(reference: str, ids: list[str]) -> str:

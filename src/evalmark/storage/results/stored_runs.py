@@ -2,7 +2,9 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import NotFoundError, StoreError
@@ -10,10 +12,10 @@ from evalmark.core.values.run import Run, RunStatus, Shard
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.connection import NO_LIMIT, Connection, StoreLocation
 from evalmark.storage.database.field_specs import RUN, read_status
-from evalmark.storage.database.fields import dump_fields, load_fields, sql_text, to_json
+from evalmark.storage.database.fields import dump_fields, from_sql, load_fields, sql_text, to_json
 from evalmark.storage.database.holder import WriterProcess, from_text, writer_has_ended
 
-from .run_ids import runs_back, similar_ids
+from .run_ids import is_suite_reference, similar_ids, split_reference
 from .stored_results import ResultRow, StoredResults, decode_result, encode_result
 
 _HEADER = "select number, pass, status, holder, header from run"
@@ -86,42 +88,69 @@ def current_pass(db: Connection, path: StoreLocation, here: WriterProcess, run_i
     return number, passed, holder is not None and not writer_has_ended(db, number, passed, holder, here)
 
 
-def find_run(db: Connection, path: StoreLocation, here: WriterProcess, reference: str) -> Run:
-    """Return the run with an id, with a unique prefix of an id, or with a reference such as `last~1`.
+def find_run(
+    db: Connection, path: StoreLocation, here: WriterProcess, reference: str, notes: Callable[[str], None]
+) -> Run:
+    """Return the run with an id or a unique prefix of one, or the newest run of a name or of a suite file.
+
+    `last` is the newest run of all; `~N` goes back by N runs. `notes` is told if several runs have the name.
 
     Raises:
         NotFoundError: there is no such run, or there are several.
     """
-    return _run(db, path, here, *_find(db, path, reference))
+    return _run(db, path, here, *_find(db, path, reference, notes))
 
 
 def find_number(db: Connection, path: StoreLocation, reference: str) -> int:
     """Return the row number of the run that `find_run` returns; raises the same errors."""
-    return int(_find(db, path, reference)[0])
+    return int(_find(db, path, reference, lambda _: None)[0])
 
 
-def _find(db: Connection, path: StoreLocation, reference: str) -> tuple[Any, ...]:
-    back = runs_back(reference)
-    rows: list[tuple[Any, ...]] = []
-    if back is not None:
-        rows += db.execute(f"{_HEADER} order by number desc limit 1 offset ?", (back,))
-    elif reference:
-        rows += db.execute(f"{_HEADER} where id = ?", (reference,))
-        rows = rows or [*db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference))]
+def _find(db: Connection, path: StoreLocation, reference: str, notes: Callable[[str], None]) -> tuple[Any, ...]:
+    base, back = split_reference(reference)
+    newest = "order by number desc limit 1 offset ?"
+    rows: list[tuple[Any, ...]] = [*db.execute(f"{_HEADER} where id = ?", (reference,))]
+    if base == "last":
+        rows = [*db.execute(f"{_HEADER} {newest}", (back,))]
+    elif not rows and is_suite_reference(reference):
+        suites = to_json(_suites_like(db, base))
+        rows = [*db.execute(f"{_HEADER} where suite in (select value from json_each(?)) {newest}", (suites, back))]  # noqa: S608  texts of ours
+    elif not rows and base:
+        named = [row[0] for row in db.execute(_NAMED, (base,))]
+        if len(named) > back:
+            rows = [*db.execute(f"{_HEADER} where number = ?", (named[back],))]
+            if len(named) > 1 and base == reference:
+                notes(f"{len(named)} runs have the name {base!r}; this is the newest. {base}~1 is the one before it.")
+        else:
+            rows = [*db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference))]
     if len(rows) != 1:
         raise NotFoundError(_not_found(db, path, reference, len(rows)))
     return rows[0]
 
 
+_NAMED = "select number from run where json_extract(header, '$.given_name') = ? order by number desc"
+
+
+def _suites_like(db: Connection, file: str) -> list[str]:
+    """Return the suites of stored runs that have the path of a file; if none has, those with its name."""
+    suites = [from_sql(row[0]) for row in db.execute("select distinct suite from run")]
+    same = [suite for suite in suites if suite and Path(suite).absolute() == Path(file).absolute()]
+    return same or [suite for suite in suites if PurePath(suite).name == PurePath(file).name]
+
+
 def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) -> str:
     ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
+    base, back = split_reference(reference)
     if not ids:
         return f"{path}: there are no runs in this store yet; evalmark run SUITE stores one, or name another file with --store."
     if found > 1:
         several = [name for name in ids if name.startswith(reference)][:5]
         return f"{path}: {found} runs start with {reference!r}: {', '.join(several)}; type more of the one you mean."
-    if runs_back(reference) is not None:
+    if base == "last":
         return f"{path}: there is no run {reference!r}; the store has {len(ids)}."
+    if is_suite_reference(reference):
+        before = f" that is {back} before the newest" if back else ""
+        return f"{path}: there is no run of {base}{before}; evalmark list shows the stored runs."
     return f"{path}: there is no run {reference!r}; stored runs include {similar_ids(reference, ids)}. `last` is the newest one."
 
 

@@ -251,6 +251,7 @@ def forget(db: Connection, path: StoreLocation, run_id: str, here: WriterProcess
         _refuse_held(db, (run_id, row[0], row[2]), from_text(row[1]), here)
         db.execute("delete from result where run = ?", (row[0],))
         db.execute("delete from scored where run = ?", (row[0],))
+        db.execute("delete from run_total where run = ?", (row[0],))
         spending.forget(db, row[0])
         requests_in_flight.forget(db, row[0])
         db.execute("delete from run where number = ?", (row[0],))

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
-from evalmark.core.values.run import Run, Shard
+from evalmark.core.values.run import Run, RunTotals, Shard
 from evalmark.core.values.score import VerdictListener
 from evalmark.core.values.spending import Spending
 from evalmark.storage.call_log import reply_recovery, requests_in_flight, spending
@@ -39,7 +39,7 @@ from .run_transactions import RunLock
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
     from evalmark.storage.call_log import stored_tool_log
-    from evalmark.storage.queries import overlap, pages, progress, search, verdict_counts
+    from evalmark.storage.queries import overlap, pages, progress, run_totals, search, verdict_counts
     from evalmark.storage.queries.filter import ResultFilter
     from evalmark.storage.queries.overlap import SharedTrials
     from evalmark.storage.queries.pages import ResultBrowser
@@ -60,6 +60,7 @@ else:
     pages = LazyModule("evalmark.storage.queries.pages")
     progress = LazyModule("evalmark.storage.queries.progress")
     recordings = LazyModule("evalmark.storage.store.recordings")
+    run_totals = LazyModule("evalmark.storage.queries.run_totals")
     search = LazyModule("evalmark.storage.queries.search")
     store = LazyModule("evalmark.storage.sessions.store")
     stored_tool_log = LazyModule("evalmark.storage.call_log.stored_tool_log")
@@ -289,12 +290,14 @@ class Store:
         )
 
     def run(self, reference: str) -> Run:
-        """Return the run with an id, a unique prefix of an id, `last`, or `last~N`.
+        """Return the run with an id, or a unique prefix of one, or the newest run of a name or a suite file.
+
+        `last` is the newest run; `~N` after it, a name or a suite file goes back by N runs.
 
         Raises:
             StoreError: there is no such run, or there are several.
         """
-        return self._access.read(lambda db: find_run(db, self.path, self._here, reference))
+        return self._access.read(lambda db: find_run(db, self.path, self._here, reference, self._access.notes))
 
     def unfinished(
         self, plan: str, suite: str, shard: Shard | None = None, *, retry_errors: bool = False
@@ -332,6 +335,27 @@ class Store:
         return self._access.read(
             lambda db: [verdict_counts.count_verdicts(db, run.id, len(run.datasets)) for run in runs]
         )
+
+    def totals(self, runs: Iterable[Run]) -> Mapping[str, RunTotals]:
+        """Return the stored totals of finished runs by id, without reading results; those not calculated yet are left out."""
+        return self._access.read(lambda db: run_totals.read_totals(db, [run.id for run in runs]))
+
+    def save_totals(self, totals: Sequence[tuple[Run, RunTotals]]) -> None:
+        """Store totals that were calculated from the results of finished runs.
+
+        A store that was opened for reading stores them too, if it can do so without a wait.
+        """
+        if self._access.is_writable:
+            self._access.write(lambda db: run_totals.save_totals(db, totals), "the totals of runs")
+            return
+        with (
+            contextlib.suppress(StoreError),
+            store_errors(self.path),
+            contextlib.closing(open_writable(self.path, lambda _: None)) as db,
+        ):
+            if isinstance(db, FileConnection):
+                db.set_busy_handler(None)
+            run_totals.save_totals(db, totals)
 
     def shared_trials(self, run: Run, baseline: Run, *, counted_only: bool = False) -> "SharedTrials":
         """Count the trials that a run shares with an earlier one, and how many of them passed in each.

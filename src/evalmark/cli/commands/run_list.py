@@ -1,0 +1,149 @@
+"""`evalmark list`: stored runs and recorded sessions."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalmark.cli.terminal.output import print_text, terminal_style
+from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
+
+from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.cli.commands import sessions as session_commands
+    from evalmark.core.values.run import Run, RunTotals
+    from evalmark.core.values.spending import Spending
+    from evalmark.reports.terminal import run_list, sessions
+    from evalmark.reports.terminal.run_list import ListedRun
+    from evalmark.stats.summary import totals as run_totals
+    from evalmark.storage.results import run_ids
+    from evalmark.storage.store import store as stored
+    from evalmark.storage.store.store import Store
+else:
+    session_commands = LazyModule("evalmark.cli.commands.sessions")
+    run_list = LazyModule("evalmark.reports.terminal.run_list")
+    sessions = LazyModule("evalmark.reports.terminal.sessions")
+    run_totals = LazyModule("evalmark.stats.summary.totals")
+    run_ids = LazyModule("evalmark.storage.results.run_ids")
+    stored = LazyModule("evalmark.storage.store.store")
+
+TAG = "tag:"
+"""The beginning of a condition on the tags of runs."""
+_MOST_READ = 200_000
+"""Results that one list reads to calculate totals; totals of further runs are calculated by the next list."""
+
+
+def add(app: typer.Typer) -> None:
+    """Add the verb to the program."""
+    app.command("list")(list_runs)
+
+
+def list_runs(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHICH]...",
+            help="Only runs of a suite file, of a name, or with `tag:TAG`; or `sessions [PROJECT]` for recorded sessions.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of entries.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
+    store: flags.Store = None,
+) -> None:
+    """List the runs or the recorded sessions in the store, newest first.
+
+    A run is shown with its verdict, its pass rate and 95 % interval, its cost and its commit; wide terminals show more.
+    """
+    which = what or []
+    with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
+        if which[:1] == ["sessions"]:
+            _list_sessions(run_store, which[1:], limit, as_json=as_json)
+            return
+        listed = _with_totals(run_store, _matching(run_store, which, limit))
+        if as_json:
+            print_text(json.dumps([_values(one) for one in listed], ensure_ascii=False, indent=1) + "\n")
+        else:
+            print_text(run_list.run_list_screen(listed, terminal_style()))
+
+
+def _list_sessions(run_store: "Store", projects: Sequence[str], limit: int, *, as_json: bool) -> None:
+    if len(projects) > 1 or as_json:
+        raise ConfigError("evalmark list sessions takes one PROJECT at most, and no --json.")
+    found = session_commands.sessions_of(run_store, next(iter(projects), None), limit)
+    print_text(sessions.session_list_screen(found, terminal_style()))
+
+
+def _matching(run_store: "Store", which: Sequence[str], limit: int) -> "list[Run]":
+    """Return the newest runs that match every condition.
+
+    Raises:
+        ConfigError: no run matches one of them.
+    """
+    if not which:
+        return run_store.runs(limit)
+    runs = run_store.runs()
+    for condition in which:
+        runs = [run for run in runs if _is_of(run, condition)]
+        if not runs:
+            raise ConfigError(
+                f"no run matches {condition!r}; name a suite file, the name of runs or suites, {TAG}TAG, or `sessions`."
+            )
+    return runs[:limit]
+
+
+def _is_of(run: "Run", condition: str) -> bool:
+    if condition.startswith(TAG):
+        tag = condition.removeprefix(TAG)
+        return tag in run.tags or any(name.partition("=")[0] == tag for name in run.tags)
+    if run_ids.is_suite_reference(condition):
+        return PurePath(run.suite).name == PurePath(condition).name
+    return condition in (run.given_name, run.name)
+
+
+def _with_totals(run_store: "Store", runs: "Sequence[Run]") -> "list[ListedRun]":
+    """Add the totals of runs; those that are not stored are calculated, as long as that reads few results."""
+    known = dict(run_store.totals(runs))
+    missing = [run for run in runs if run.id not in known]
+    new: list[tuple[Run, RunTotals]] = []
+    left = _MOST_READ
+    for run, counts in zip(missing, run_store.all_verdict_counts(missing) if missing else (), strict=True):
+        left -= sum(counts.verdicts.values())
+        if left < 0 and new:
+            break
+        known[run.id] = run_totals.run_totals(run)
+        if run.finished and run.status != "running":
+            new.append((run, known[run.id]))
+    if new:
+        run_store.save_totals(new)
+    return [
+        run_list.ListedRun(run=run, totals=known.get(run.id), spending=run.spending or run_store.spending(run.id))
+        for run in runs
+    ]
+
+
+def _values(listed: "ListedRun") -> Mapping[str, Any]:
+    run, totals = listed.run, listed.totals
+    fields = ("verdict", "trials", "passed", "judged", "rate", "low", "high")
+    return {
+        "id": run.id,
+        "name": run.given_name or None,
+        "tags": list(run.tags),
+        "suite": run.suite or None,
+        "suite_name": run.name,
+        "status": run.status,
+        "created": run.created,
+        "finished": run.finished,
+        "target": run.target,
+        "commit": run.revision or None,
+        **{field: None if totals is None else getattr(totals, field) for field in fields},
+        **_cost(listed.spending),
+    }
+
+
+def _cost(spending: "Sequence[Spending]") -> Mapping[str, Any]:
+    known = [spent.cost for spent in spending if spent.cost is not None]
+    return {"cost": sum(known) if known else None, "calls_of_unknown_cost": sum(s.unknown_cost for s in spending)}
