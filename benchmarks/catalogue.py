@@ -57,6 +57,7 @@ KNOWN = (
     Script("prompts.py", "orchestration"),
     Script("http_clients.py", "orchestration", _short("--cases 100 --rounds 1")),
     Script("startup.py", "startup", _short("--runs 3")),
+    Script("install_size.py", "startup", _short("--top 3")),
     Script("instant.py", "large", _short("--cases 500")),
     Script("large.py", "large", _short("--megabytes 5")),
     Script("reading.py", "large", _short("--size 5")),
