@@ -5,6 +5,7 @@ Added are the commands, from `--help`, and the Python API, from docstrings. The 
 """
 
 import ast
+import html
 import importlib.util
 import re
 import shutil
@@ -50,9 +51,16 @@ def commands() -> Iterator[tuple[str, typer.core.TyperCommand]]:
             yield verb, command
 
 
-def cell(text: str) -> str:
-    """Escape what a table of Markdown would read as markup."""
-    return re.sub(r"([|<>*_\[\]])", r"\\\1", " ".join(text.split()))
+def as_cell(text: str) -> str:
+    """Escape a text of the help for a cell of a table; code in backticks stays code."""
+    text = re.sub(r"\b(\d+)<=x<=1000000000\b", r"\1 or more", " ".join(text.split()))
+    text = re.sub(r"\b([\d.]+)<=x<=([\d.]+)\b", r"\1 to \2", text)
+    return re.sub(r"([*_\[\]])", r"\\\1", html.escape(text, quote=False)).replace("|", "&#124;")
+
+
+def as_flag(text: str) -> str:
+    """Write a flag with its placeholder as code, without the names of Python types."""
+    return f"<code>{html.escape(re.sub(r' <.*>$', '', text), quote=False).replace('|', '&#124;')}</code>"
 
 
 def command_reference() -> str:
@@ -65,7 +73,7 @@ def command_reference() -> str:
         records = [record for one in command.params if (record := one.get_help_record(context))]
         if records:
             lines += ["| argument or flag | meaning |", "|---|---|"]
-            lines += [f"| `{flag.replace('|', chr(92) + '|')}` | {cell(text)} |" for flag, text in records]
+            lines += [f"| {as_flag(flag)} | {as_cell(text)} |" for flag, text in records]
         lines.append("")
     return "\n".join(lines)
 
