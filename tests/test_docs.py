@@ -1,5 +1,6 @@
 """Every Python example in README.md and docs/ runs, page by page, in an empty folder."""
 
+import importlib
 import re
 import tomllib
 from contextvars import Context
@@ -37,6 +38,13 @@ def test_the_quick_start_is_two_commands():
     blocks = re.findall(r"^```bash\n(.*?)^```$", section.group(1), re.MULTILINE | re.DOTALL)
     assert [len(block.strip().splitlines()) for block in blocks] == [1, 1]
     assert blocks[1].strip() in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, id=name(p)) for p in PAGES])
+def test_examples_import_public_names_only(page: Path):
+    code = "".join(re.findall(r"^```python.*?\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    modules = re.findall(r"^\s*(?:from|import) (evalmark[\w.]*)", code, re.MULTILINE)
+    assert [module for module in modules if not hasattr(importlib.import_module(module), "__all__")] == []
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, id=name(p)) for p in PAGES])

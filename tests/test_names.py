@@ -85,7 +85,7 @@ def test_the_top_offers_few_names_and_none_of_a_module():
     assert not set(evalmark.__all__) & {*PACKAGES, *PUBLIC}
 
 
-@pytest.mark.parametrize("module", ["", *PUBLIC, "reports", "stats", "testing", "testing.scripted"])
+@pytest.mark.parametrize("module", ["", *PUBLIC, "prompts", "reports", "stats", "testing", "testing.scripted"])
 def test_every_public_name_can_be_imported(module):
     found = importlib.import_module(f"evalmark.{module}".rstrip("."))
     for name in getattr(found, "__all__", ()):

@@ -48,10 +48,22 @@ def read_prompt(path: str | os.PathLike[str], env: Mapping[str, str] = NO_ENV) -
     """Read and check the prompt in a file.
 
     `.prompty`, `.md` and `.txt` files have YAML front matter and messages below it; `.yml` and `.yaml` files have the form of
-    GitHub Models. `env` holds the variables that `${env:NAME}` may use; no others are read.
+    GitHub Models.
+
+    Args:
+        path: The file.
+        env: The variables that `${env:NAME}` may use; no others are read.
+
+    Returns:
+        The messages, inputs, samples and settings of the file.
 
     Raises:
         ConfigError: The file cannot be read or has faults; the message names all faults, one per line.
+
+    Example:
+        The messages for a model::
+
+            messages = render(read_prompt("classify.prompty"), {"headline": "Late goal wins the derby"})
     """
     file = Path(path)
     _kind_of(file)

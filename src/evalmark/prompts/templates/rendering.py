@@ -22,9 +22,21 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
     text. Values are plain data for known inputs; a missing value takes its default. Numbers, truth values, lists and
     mappings are written as JSON.
 
+    Args:
+        prompt: A prompt file that `read_prompt` has read.
+        values: The value of each input without a default, by name.
+
+    Returns:
+        The messages, each with its role and content.
+
     Raises:
         ConfigError: A value is missing, unknown or of the wrong type (the message names all of them, one per line), a
             template cannot use a value, or a limit on steps or size is reached.
+
+    Example:
+        The messages for a model::
+
+            messages = render(read_prompt("classify.prompty"), {"headline": "Late goal wins the derby"})
     """
     return tuple(turn for role, pieces in message_parts(prompt, values) for turn in _turns(role, pieces))
 
