@@ -1,6 +1,7 @@
 """`evalmark init` and `schema`: every example runs as it is written, and its one change makes it worse."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from jsonschema import Draft202012Validator
 from evalmark.cli.commands.init import NEXT, SCHEMA_FILES, TEMPLATE_ENDING, schema_text
 from evalmark.inputs.datasets.fields import SYNONYMS
 from evalmark.store import open_store
+from evalmark.testing.scripted import ScriptedReply, ScriptedServer
 from tests.conftest import ROOT
 
 TEMPLATES = ROOT / "src" / "evalmark" / "cli" / "templates"
@@ -31,9 +33,14 @@ def counts(world: Path) -> list[tuple[int, int]]:
 
 
 def evalmark_process(world: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own: the code of an example changes between two of them."""
+    """Run a command in a process of its own, without compiled files: the code of an example changes within a second."""
     return subprocess.run(
-        [sys.executable, "-m", "evalmark", *words], cwd=world, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "evalmark", *words],
+        cwd=world,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -60,6 +67,27 @@ def test_the_test_of_an_example_fails_for_the_case_that_is_said_to_fail(world, k
     command = [sys.executable, "-m", "pytest", "--evalmark", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
     done = subprocess.run(command, cwd=world, capture_output=True, text=True, check=False)
     assert re.search(r"1 failed, 9 passed", done.stdout), done.stdout + done.stderr
+
+
+def test_the_prompt_is_asked_of_two_models_without_a_metric_and_scored_later_without_a_call(
+    evalmark, world, monkeypatch
+):
+    """The metrics of the template are commented out; the comment is taken away as its text says."""
+    assert evalmark("init", "--prompt").code == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with ScriptedServer(lambda said: ScriptedReply(text="repair" if "tire" in said.text else "booking")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        models = ("--model", "openai/one", "--model", "openai/two")
+        assert evalmark("run", *models).code == 0
+        asked = len(server.requests)
+        suite = world / "evalmark.yaml"
+        lines = [
+            re.sub(r"^# (metrics:|  - equals|gate:|  min_pass)", r"\1", line) for line in suite.read_text().splitlines()
+        ]
+        suite.write_text("\n".join(lines))
+        scored = evalmark("run", *models)
+    assert (asked, len(server.requests)) == (20, 20)
+    assert (scored.code, "equals" in scored.out) == (1, True), scored.text
 
 
 def test_no_file_is_overwritten_unless_it_is_forced(evalmark, world):

@@ -266,9 +266,9 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(folder):
             id="no datasets",
         ),
         pytest.param(
-            "datasets: cases.jsonl\n",
-            "suite.yaml:1: the suite has no `metrics`; it takes a list of metrics.",
-            id="no metrics",
+            "name: cases.jsonl\nmetrics: equals\n",
+            "suite.yaml:1: the suite has no `datasets`; it takes a list of files with cases.",
+            id="no datasets",
         ),
         pytest.param(
             "datasets: []\nmetrics: equals",

@@ -8,6 +8,7 @@ import pytest
 
 from evalmark import Case, ConfigError, Gate, Output, StoreError, evaluate, evaluate_async
 from evalmark.reports.files.writers import save
+from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.store import open_store
 
 PINGS = [{"id": "a", "input": "ping", "expected": "pong"}, {"id": "b", "input": "pang", "expected": "pong"}]
@@ -134,10 +135,16 @@ def test_a_task_that_changes_its_case_changes_nothing_for_the_scorers(world):
     assert verdicts(run) == {"1": "pass"}
 
 
+def test_without_scorers_the_outputs_are_kept_and_nothing_is_judged(world):
+    run = evaluate(PINGS, pong, store=None)
+    assert [(result.output.value, result.scores) for result in run.results] == [("pong", ()), ("pang", ())]
+    _, verdict = summary_and_verdict(run)
+    assert (verdict.gated, verdict.scored, verdict.exit_code) == (False, False, 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param(([], pong, []), ["no scorer is named"], id="no scorer"),
         pytest.param(
             (PINGS, None, ["equals"]),
             ["there is no target to produce one", "fill in `answer`"],

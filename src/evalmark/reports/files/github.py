@@ -20,9 +20,9 @@ from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 
 from .comparison_markdown import comparison_in_markdown
-from .markdown import case_markdown, group_markdown, markdown_list, markdown_text
+from .markdown import case_markdown, group_markdown, markdown_list, markdown_text, outputs_markdown
 from .options import DEFAULT_OPTIONS, ReportOptions
-from .run_markdown import SIGNS
+from .run_markdown import heading
 from .target_overview import overview_in_markdown, split_overview
 
 LIMIT = 1024 * 1024
@@ -59,12 +59,13 @@ def limit_bytes(room: int, parts: Iterable[str]) -> Iterator[str]:
 def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
     """Yield the parts of the summary; each is kept or dropped as a whole."""
     summary, verdict = summary_and_verdict(run, summary)
-    yield f"## {SIGNS[verdict.outcome]} {markdown_text(run.name)}: {gate_outcome(verdict)}\n\n"
+    yield heading(run, verdict)
     yield "".join(f"- {markdown_text(reason)}\n" for reason in verdict.reasons) + "\n"
     yield f"{' · '.join(map(markdown_text, _facts(run, summary, options)))}\n\n"
     yield "".join(overview_in_markdown(run, split_overview(run, summary)))
     for group in summary.groups:
         yield "".join(group_markdown(group, summary))
+    yield from () if verdict.scored else outputs_markdown(run)
     yield "".join(markdown_list("### Judges compared", agreement_rows(summary.agreements)))
     yield "".join(markdown_list("### Model calls", spent_lines(run) if options.times else []))
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
@@ -87,7 +88,7 @@ def _facts(run: Run, summary: Summary, options: ReportOptions) -> list[str]:
     facts = trial_counts(summary)
     if options.times:
         facts = [*run_facts(run, summary), *run_origin(run)]
-    return list(filter(None, [tally_text(summary.total), *facts]))
+    return list(filter(None, [tally_text(summary.total, has_metrics=bool(summary.metrics)), *facts]))
 
 
 def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTATIONS) -> list[str]:

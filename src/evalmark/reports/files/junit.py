@@ -61,7 +61,11 @@ def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
         if group.left_out:
             counts["skipped"] += tally.trials
         else:
-            counts.update(failures=tally.failed, errors=tally.errors, skipped=tally.unscored)
+            counts.update(
+                failures=tally.failed,
+                errors=tally.errors,
+                skipped=tally.unscored + (0 if group.metrics else tally.ungated),
+            )
     return dict(counts)
 
 
@@ -90,6 +94,8 @@ def _properties(result: Result) -> str:
 def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     verdict = result.verdict
     reasons = [] if verdict in ("pass", "ungated") else verdict_reasons(result, metrics)
+    if verdict == "ungated" and not metrics and not result.scores:
+        return f"      <skipped{_attributes({'message': 'not scored: the run has no metrics'})}/>\n"
     if (left_out_reason := left_out(result.trial.case)) is not None:
         message = one_line(
             "; ".join([f"left out of the headline ({REASONS[left_out_reason]}): {verdict}", *reasons]), 500
@@ -119,7 +125,7 @@ def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
         "tests": 1,
         "failures": int(verdict.outcome == "fail"),
         "errors": int(verdict.outcome == "cannot tell"),
-        "skipped": 0,
+        "skipped": int(not verdict.scored),
     }
 
 
@@ -132,11 +138,13 @@ def _spending_properties(run: Run) -> str:
 
 
 def _gate_case(verdict: GateVerdict, properties: str) -> Iterator[str]:
-    if verdict.outcome == "pass" and not properties:
+    if verdict.outcome == "pass" and verdict.scored and not properties:
         yield '    <testcase classname="evalmark" name="gate"/>\n'
         return
     yield f'    <testcase classname="evalmark" name="gate">\n{properties}'
-    if verdict.outcome != "pass":
+    if not verdict.scored:
+        yield f"      <skipped{_attributes({'message': ' '.join(verdict.reasons)})}/>\n"
+    elif verdict.outcome != "pass":
         tag = "failure" if verdict.outcome == "fail" else "error"
         attributes = {"message": one_line(" ".join(verdict.reasons), 500), "type": "gate"}
         yield f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(verdict.reasons))}</{tag}>\n"

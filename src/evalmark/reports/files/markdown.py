@@ -10,6 +10,7 @@ from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import numbers, variance, verdicts
 from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
+from evalmark.reports.text.outputs import output_table
 from evalmark.reports.text.similarity import table_metrics
 from evalmark.reports.text.titles import group_title, trial_title
 from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_claims
@@ -21,6 +22,8 @@ _MOST_SCORES = 30
 """Most scores of one case."""
 _WORST_ROWS = 3
 """Worst verdicts of each judged metric and dataset."""
+_CELL = 300
+"""Longest input or output in a table cell, in characters."""
 _SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=/]|:(?=//|:)")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
 _LINKED = re.compile(r"@|[#!](?=\d)|\b(?:GH-|www(?=\.))", re.IGNORECASE)
@@ -57,10 +60,32 @@ def markdown_list(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[st
         yield "\n"
 
 
+def outputs_markdown(run: Run) -> Iterator[str]:
+    """Yield a table of outputs that no metric has scored, with a column for each target."""
+    table = output_table(run)
+    if not table.cases:
+        return
+    headings = table.targets if len(table.targets) > 1 else ["output"]
+    yield "### Outputs\n\n"
+    yield f"| {' | '.join(['case', 'input', *map(markdown_text, headings)])} |\n|{':--|' * (2 + len(headings))}\n"
+    for case in table.cases:
+        cells = [case.title, one_line(unwrap_single_input(case.trial.case.input), _CELL)]
+        cells += [_output_cell(case.of_target.get(target)) for target in table.targets]
+        yield f"| {' | '.join(map(markdown_text, cells))} |\n"
+    yield "".join(f"\n{markdown_text(remark)}\n" for remark in table.remarks) + "\n"
+
+
+def _output_cell(result: Result | None) -> str:
+    if result is None:
+        return "did not run"
+    error = result.output.error
+    return one_line(result.output.value, _CELL) if error is None else f"error: {one_line(error, _CELL)}"
+
+
 def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
     """Yield a group: how trials ended, a table of metrics, and remarks."""
     yield f"### {markdown_text(group_title(group, summary))}\n\n"
-    if endings := verdicts.tally_text(group.tally):
+    if endings := verdicts.tally_text(group.tally, has_metrics=bool(group.metrics)):
         yield f"{markdown_text(endings)}\n\n"
     if not group.metrics:
         return

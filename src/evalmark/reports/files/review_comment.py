@@ -15,7 +15,7 @@ from evalmark.stats.summary.summary import Summary
 from .comparison_markdown import MARKS, comparison_body
 from .markdown import case_markdown, html_text, markdown_list, markdown_text, metrics_table
 from .options import DEFAULT_OPTIONS, ReportOptions
-from .run_markdown import SIGNS
+from .run_markdown import SIGNS, verdict_sign
 
 MOST_CHARACTERS = 65_536
 """Longest comment that GitHub takes."""
@@ -67,13 +67,20 @@ def _parts(run: Run, summary: Summary | None, options: ReportOptions) -> Iterato
     summary, verdict = summary_and_verdict(run, summary)
     comparison = options.comparison
     name = markdown_text(one_line(run.name, 200))
-    sign, outcome = SIGNS[verdict.outcome], gate_outcome(verdict)
+    sign, outcome = verdict_sign(verdict), gate_outcome(verdict)
     if comparison is not None:
         outcome = f"{comparison_text.outcome_text(comparison)}; gate {outcome}"
         sign = SIGNS["fail"] if verdict.outcome == "fail" else MARKS[comparison.outcome]
     yield f"### {sign} {name}: {outcome}\n\n"
     yield "".join(f"- {markdown_text(reason)}\n" for reason in verdict.reasons) + "\n"
-    yield markdown_text(" · ".join(filter(None, [tally_text(summary.total), *run_facts(run, summary)]))) + "\n\n"
+    yield (
+        markdown_text(
+            " · ".join(
+                filter(None, [tally_text(summary.total, has_metrics=bool(summary.metrics)), *run_facts(run, summary)])
+            )
+        )
+        + "\n\n"
+    )
     yield from (metrics_table(group, summary) for group in summary.groups)
     if comparison is not None:
         yield f"#### Against {markdown_text(comparison_text.run_labels(comparison)[1])}\n\n"

@@ -50,7 +50,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "comparison": options.comparison,
         "sides": overview_tables(run, split_overview(run, summary)),
         "more": _more(run, summary, options),
-        "looking": [(row.id, row.name) for row in listing.worst],
+        "looking": [(row.id, row.name) for row in listing.worst] if verdict.scored else [],
         "columns": context.columns,
         "timed": timed,
         "has_baseline": has_baseline,

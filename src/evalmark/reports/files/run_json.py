@@ -230,4 +230,6 @@ def _agreement(agreement: JudgeAgreement) -> dict[str, Any]:
 
 
 def _gate(verdict: GateVerdict) -> dict[str, Any]:
-    return field_values(verdict, "outcome", "reasons", "exit_code")
+    """Return the verdict as JSON; a run without metrics has no outcome."""
+    outcome = {} if verdict.scored else {"outcome": None}
+    return field_values(verdict, "outcome", "reasons", "exit_code") | outcome

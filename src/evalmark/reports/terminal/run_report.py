@@ -18,6 +18,7 @@ from evalmark.stats.summary.summary import SummaryGroup as Part
 from .cases import worst_cases
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, gate_table, indented, render, title_line, topic_table
 from .metric_table import TableLayout, fitting_layout, metric_table
+from .outputs import output_screen
 
 _WORST_ROWS = 2
 """Worst verdicts shown for each judged metric and dataset."""
@@ -50,10 +51,14 @@ def run_screen(
         parts += [Text(""), *_part(part, summary, layout, style)]
     parts += _left_out(summary, style)
     parts += _listed("judges compared", agreement_rows(summary.agreements), style)
-    parts += worst_cases(run, summary, style)
+    parts += worst_cases(run, summary, style) if verdict.scored else output_screen(run, style)
     parts += _listed("model calls", spent_lines(run), style)
     parts += [Text(""), *(Text(clean(remark)) for remark in style.remarks)]
-    parts += [*_verdict(verdict), *(Text(f"note: {clean(note)}", style="dim") for note in run.notes)]
+    parts += [
+        *_verdict(verdict),
+        *_how_to_score(run, verdict, style),
+        *(Text(f"note: {clean(note)}", style="dim") for note in run.notes),
+    ]
     parts += _where(run, summary, style)
     return render(parts, style)
 
@@ -69,7 +74,7 @@ def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
 
 def _part(part: Part, summary: Summary, layout: TableLayout, style: TerminalStyle) -> Iterable[RenderableType]:
     heading = Text(group_title(part, summary), style="bold")
-    heading.append(f"   {tally_text(part.tally)}", style="not bold")
+    heading.append(f"   {tally_text(part.tally, has_metrics=bool(part.metrics))}", style="not bold")
     yield heading
     if not part.metrics:
         return
@@ -105,6 +110,14 @@ def _listed(heading: str, lines: Sequence[tuple[str, str]], style: TerminalStyle
 
 def _verdict(verdict: GateVerdict) -> list[RenderableType]:
     return [gate_table(verdict)] if verdict.gated else [Text(clean(reason)) for reason in verdict.reasons]
+
+
+def _how_to_score(run: Run, verdict: GateVerdict, style: TerminalStyle) -> list[RenderableType]:
+    """Return the command that scores the outputs of a run without metrics."""
+    if verdict.scored or not style.store:
+        return []
+    add = "add `metrics` to the suite, or " if run.suite else ""
+    return [Text(f"To score them, {add}name one: evalmark rescore {one_line(run.id)} --metric NAME{style.flags}")]
 
 
 def _color(verdict: GateVerdict) -> str:

@@ -47,18 +47,22 @@ TWINS = ("answer_relevance", "answer_correctness")
 def gate_outcome(verdict: GateVerdict) -> str:
     """The verdict as one or two words."""
     if not verdict.gated:
-        return "not gated"
+        return "not gated" if verdict.scored else "not scored"
     return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
-def tally_text(tally: TrialCounts) -> str:
-    """Count how trials ended: passed, errors, unscored, ungated, flipped."""
+def tally_text(tally: TrialCounts, *, has_metrics: bool = True) -> str:
+    """Count how trials ended: passed, errors, unscored, ungated, flipped. Without metrics, ungated ones are outputs."""
     rate, parts = tally.pass_rate, []
     if rate.n:
         parts.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
-    for n, noun in ((tally.errors, "error"), (tally.unscored, "unscored"), (tally.ungated, "ungated")):
+    for n, noun in (
+        (tally.errors, "error"),
+        (tally.unscored, "unscored"),
+        (tally.ungated, "ungated" if has_metrics else "output"),
+    ):
         if n:
-            parts.append(count(n, noun) if noun == "error" else f"{n:,} {noun}")
+            parts.append(count(n, noun) if noun in ("error", "output") else f"{n:,} {noun}")
     if tally.flips:
         parts.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
     return " · ".join(parts)

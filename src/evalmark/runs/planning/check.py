@@ -26,7 +26,6 @@ from evalmark.scoring.binding.bound_scorer import BoundScorer
 
 from .first_rows import CHECKED_ROWS, NoteHandler, RowSource
 from .plan import DatasetSource, Plan, ScorerSpec
-from .prompt_plan import is_prompt
 
 _EMPTY = Case(id="")
 _WITH_REFERENCE = replace(_EMPTY, expected="x")
@@ -183,8 +182,8 @@ def _scorer_faults(plan: Plan) -> list[str]:
             faults.append(str(fault))
         else:
             names.append(scorer.name)
-    if not plan.scorers:
-        faults.append(_no_scorer_message(plan.suite))
+    if not plan.scorers and plan.rescored is not None:
+        faults.append(f"{plan.suite}: the suite has no metrics; add some under `metrics`, or name one with --metric.")
     targets = [target.name for target in plan.targets]
     faults += [
         f"{name} is named twice as a target; remove the duplicate."
@@ -198,19 +197,11 @@ def _scorer_faults(plan: Plan) -> list[str]:
     return faults
 
 
-def _no_scorer_message(suite: str) -> str:
-    if is_prompt(Path(suite)):
-        return (
-            f"{suite}: no scorer is named, and the folder of the prompt has neither rules nor metric files; "
-            f"write a NAME.metric.prompty, or generate rules: evalmark generate {suite}"
-        )
-    return "no scorer is named; name at least one under `metrics`."
-
-
 def _unknown_metric_message(name: str, metrics: list[str], suite: str) -> str:
     """Return the message for a gate threshold of an unknown metric, with its line in the suite file if there is one."""
     close = get_close_matches(name, metrics, n=1)
-    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(metrics)}."
+    known = f"the metrics are {', '.join(metrics)}." if metrics else "the run has no metrics."
+    advice = f"did you mean `{close[0]}`?" if close else known
     try:
         location = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
     except DataError:  # the file has changed since

@@ -298,8 +298,8 @@ class Plan:
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes in which rows are run: separately, as turns of a conversation, or both."""
-        modes = {spec.mode for spec in self.scorers}
+        """The modes in which rows are run: separately, as turns of a conversation, or both; without scorers, separately."""
+        modes = {spec.mode for spec in self.scorers} or {"single"}
         return tuple(mode for mode in get_args(Mode) if mode in modes)
 
     @property

@@ -168,6 +168,8 @@ class RunSession:
         faults = list(check(plan).faults)
         names = [] if faults else [spec.bound(None).name for spec in plan.scorers if spec.mode == "conversation"]
         faults += [f"{name} scores conversations, but cases run separately here; use evaluate()." for name in names]
+        if not plan.scorers:
+            faults.append("no scorer is named; name at least one.")
         if plan.chat_models:
             faults += self.gateway.faults(plan.chat_models)
         raise_faults(faults)

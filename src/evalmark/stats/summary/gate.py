@@ -18,6 +18,7 @@ from .summary import MetricSummary, Summary, SummaryGroup, TrialCounts, describe
 Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 NOTHING_GATED = "No score can pass or fail, so nothing was gated."
+NOT_SCORED = "The run has no metrics, so no output was scored and nothing was gated."
 GATED_LATER = "The gate judges all shards together, once they are merged."
 
 
@@ -31,7 +32,12 @@ class GateVerdict:
     @property
     def gated(self) -> bool:
         """Whether anything could have failed."""
-        return self.reasons not in ((NOTHING_GATED,), (GATED_LATER,))
+        return self.reasons not in ((NOTHING_GATED,), (NOT_SCORED,), (GATED_LATER,))
+
+    @property
+    def scored(self) -> bool:
+        """Whether the run has metrics; outputs without any are there to be looked at."""
+        return self.reasons != (NOT_SCORED,)
 
     @property
     def exit_code(self) -> int:
@@ -81,7 +87,7 @@ def apply_gate(summary: Summary, gate: Gate | None) -> GateVerdict:
         gaps = () if decided == "fail" else tuple(finding.reason for finding in _gaps(summary, gate))
         return GateVerdict(outcome="cannot tell" if gaps else decided, reasons=gaps or (summary.until_decided.reason,))
     means = [*_means(summary, gate), *_every_mean(summary, gate)]
-    trials = [f for f in _trials(summary, gate) if not means or f.reason != NOTHING_GATED]
+    trials = [f for f in _trials(summary, gate) if not means or f.reason not in (NOTHING_GATED, NOT_SCORED)]
     findings = [*_nothing(summary), *trials, *means, *_gaps(summary, gate)]
     for outcome in ("fail", "cannot tell", "pass"):
         reasons = tuple(f.reason for f in findings if f.outcome == outcome)
@@ -124,7 +130,7 @@ def _beyond(found: int, noun: str, most: int) -> str:
 def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     total = summary.total
     if gate.min_pass_rate is None:
-        yield from _every_trial(total)
+        yield from _every_trial(total, NOTHING_GATED if summary.metrics else NOT_SCORED)
         return
     judged, needed = total.passed + total.failed, gate.min_pass_rate
     missing = _missing(summary)
@@ -147,14 +153,14 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         )
 
 
-def _every_trial(total: TrialCounts) -> Iterable[_Finding]:
+def _every_trial(total: TrialCounts, ungated: str) -> Iterable[_Finding]:
     judged = total.passed + total.failed
     if total.failed:
         yield _Finding("fail", f"{total.failed} of {count(judged, 'judged trial')} failed.")
     elif total.passed:
         yield _Finding("pass", f"{count(judged, 'judged trial')}: every one passed.")
     elif total.ungated:
-        yield _Finding("pass", NOTHING_GATED)
+        yield _Finding("pass", ungated)
     elif total.trials:
         yield _Finding("cannot tell", "No trial was judged.")
 
