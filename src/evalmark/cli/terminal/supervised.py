@@ -25,7 +25,8 @@ class SupervisorPipe:
         pipe = _move_high(pipe)
         self._pipe, self._file, self._process = pipe, file_identity(pipe), os.getpid()
         self._left = MAX_MESSAGE_BYTES
-        os.set_blocking(pipe, False)
+        if hasattr(os, "set_blocking"):  # Python 3.11 on Windows has none
+            os.set_blocking(pipe, False)
 
     @property
     def is_open(self) -> bool:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from evalmark.core.lazy import need
 from evalmark.runs.isolation import parent_watch
@@ -153,13 +154,12 @@ def _stop(child: int, *, is_from_terminal: bool) -> None:
 
 def _read_messages(listens: int) -> list[tuple[str, str]]:
     """Read the messages of the ended child; processes that it started may still hold the pipe open."""
-    os.set_blocking(listens, False)
+    if hasattr(os, "set_blocking"):  # Python 3.11 on Windows has none; there, no other process has the pipe
+        os.set_blocking(listens, False)
     data = b""
-    try:
+    with suppress(OSError):  # BlockingIOError: empty, and still open; Windows calls that a broken pipe
         while more := os.read(listens, 65_536):
             data += more
-    except BlockingIOError:
-        pass
     return supervised.parse_messages(data)
 
 
