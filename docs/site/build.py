@@ -82,7 +82,11 @@ def public_modules() -> list[str]:
     """Return the package and its modules that have an `__all__`."""
     package = ROOT / "src" / "evalmark"
     files = [package / "__init__.py", *sorted(package.glob("*.py")), *sorted(package.glob("*/__init__.py"))]
-    offering = [file for file in files if re.search(r"^__all__\b", file.read_text(encoding="utf-8"), re.MULTILINE)]
+    offering = [
+        file
+        for file in files
+        if file.parent.name != "cli" and re.search(r"^__all__\b", file.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
     names = [file.relative_to(package.parent).with_suffix("").as_posix().removesuffix("/__init__") for file in offering]
     return list(dict.fromkeys(name.replace("/", ".") for name in names))
 
