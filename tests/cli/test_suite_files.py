@@ -105,6 +105,25 @@ def test_the_worst_exit_code_of_a_folder_counts(evalmark, world, write):
     said = evalmark("run")
     assert said.code == 1
     assert said.out.index("✓ passed") < said.out.index("✗ failed")
+    heading, *rows = said.out.split("  2 suites\n")[1].splitlines()
+    assert heading.split() == ["suite", "verdict", "passed", "run"]
+    assert [row.split()[:-1] for row in rows] == [
+        ["evals/a.yaml", "✓", "passed", "1", "of", "1"],
+        ["evals/b/b.yaml", "✗", "failed", "0", "of", "1"],
+    ]
+
+
+def test_a_suite_that_became_worse_is_listed_as_worse_although_its_gate_passes(evalmark, world, write):
+    write("evals/a.yaml", "evals/b/b.yaml")
+    rows = [CASE.replace('"a"', f'"a{number}"').replace("1 + 1", f"{number}") for number in range(20)]
+    (world / "evals" / "b" / "b.yaml").write_text(f"{SUITE}gate: {{min_pass_rate: 0.1}}\n")
+    (world / "evals" / "b" / "cases.jsonl").write_text("".join(rows))
+    assert evalmark("run").code == 0
+    wrong = [row.replace('"answer": "2"', '"answer": "3"') for row in rows[:15]]
+    (world / "evals" / "b" / "cases.jsonl").write_text("".join(wrong + rows[15:]))
+    said = evalmark("run", "--baseline", "last-green")
+    assert said.code == 1
+    assert "evals/b/b.yaml  ✗ worse" in said.out
 
 
 def test_suites_with_modules_of_one_name_are_refused_and_never_mixed_up(process, write):

@@ -16,7 +16,7 @@ from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values.run import Run, Sample, Shard
 from evalmark.inputs.datasets.sharding import parse_shard
-from evalmark.reports.terminal.run_report import run_screen
+from evalmark.reports.terminal.run_report import run_screen, suites_screen
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.execution.shards import planned_row_counts, shard_faults
@@ -131,13 +131,22 @@ def plan_suites(
 def run_plans(
     arguments: Sequence[str], plans: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay
 ) -> int:
-    """Run one suite after the other; return the worst exit code."""
+    """Run one suite after the other, list several of them at the end, and return the worst exit code."""
     codes: list[int] = []
+    ended: list[tuple[Run, Summary]] = []
+
+    def keep(run: Run, summary: "Summary", _: "Store") -> tuple[str, ...]:
+        ended.append((run, summary))
+        return ()
+
     for path, plan in plans:
         again = repeat_command(arguments, [str(other) for other, _ in plans if other != path])
-        codes.append(run_plan(plan, settings, replace(show, again=again)))
+        codes.append(run_plan(plan, settings, replace(show, again=again, remarks=show.remarks or keep)))
         if codes[-1] == INTERRUPTED:
             break
+    if len(ended) > 1:
+        lines = [(run, summary, code) for (run, summary), code in zip(ended, codes, strict=True)]
+        print_text(suites_screen(lines, terminal_style(flags=store_flag(settings.store))))
     return worst_code(codes)
 
 

@@ -6,17 +6,29 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from evalmark.core.money import spent_lines
-from evalmark.core.text import clean, one_line
+from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.judges import agreement_rows, all_remarks, worst_rows
 from evalmark.reports.text.titles import group_place, group_title, run_facts, run_origin, without_repeats
 from evalmark.reports.text.verdicts import gate_outcome, tally_text
-from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
+from evalmark.stats.summary.gate import GateVerdict, apply_gate, summary_and_verdict
 from evalmark.stats.summary.summary import REASONS, Summary
 from evalmark.stats.summary.summary import SummaryGroup as Part
 
 from .cases import worst_cases
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, gate_table, indented, render, title_line, topic_table
+from .console import (
+    COLORS,
+    DEFAULT,
+    MARKS,
+    TerminalStyle,
+    column_gap,
+    data_table,
+    gate_table,
+    indented,
+    render,
+    title_line,
+    topic_table,
+)
 from .metric_table import TableLayout, fitting_layout, metric_table
 from .outputs import output_screen
 
@@ -61,6 +73,36 @@ def run_screen(
     ]
     parts += _where(run, summary, style)
     return render(parts, style)
+
+
+def suites_screen(suites: Sequence[tuple[Run, Summary, int]], style: TerminalStyle) -> str:
+    """List the runs of several suites with their verdicts; an exit code other than the gate's is that of a comparison."""
+    table = data_table(column_gap(style))
+    headings = ("suite", "verdict", "passed", "run")[: 4 if style.width >= 80 else 3]
+    for heading in headings:
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("verdict", "run"))
+    for run, summary, code in suites:
+        verdict = apply_gate(summary, run.gate)
+        mark, word = verdict.outcome if verdict.gated else "ungated", gate_outcome(verdict)
+        if code != verdict.exit_code:
+            mark, word = ("fail", "worse") if code == 1 else ("cannot tell", "cannot tell")
+        cells = (
+            Text(one_line(run.suite or run.name)),
+            Text(f"{MARKS[mark]} {word}", style=COLORS.get(mark, "")),
+            Text(_short_tally(summary)),
+            Text(run.id),
+        )
+        table.add_row(*cells[: len(headings)])
+    return render([Text(f"{len(suites)} suites", style="bold"), indented(table)], style)
+
+
+def _short_tally(summary: Summary) -> str:
+    """Count the trials that passed, and those with errors or without a verdict."""
+    total = summary.total
+    parts = [f"{total.pass_rate.passed:,} of {total.pass_rate.n:,}"] if total.pass_rate.n else []
+    parts += [count(total.errors, "error")] if total.errors else []
+    parts += [f"{total.unscored:,} unscored"] if total.unscored else []
+    return ", ".join(parts)
 
 
 def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
