@@ -28,7 +28,7 @@ def test_utf8_with_and_without_a_byte_order_mark(world):
     [
         pytest.param("a\ncafé, naïve".encode("cp1252"), "x.txt:2: byte 0xE9 at column 4 is not UTF-8; the file looks like cp1252", id="Western European"),
         pytest.param(b"a\n\n  \xe9", "x.txt:3: byte 0xE9 at column 3", id="a lone byte"),
-        pytest.param("ab".encode("utf-16"), "x.txt:1: the file looks like utf-16. Save it as UTF-8, or say encoding='utf-16'", id="UTF-16"),
+        pytest.param("ab".encode("utf-16"), "x.txt:1: the file looks like utf-16. Save it as UTF-8; for a dataset, `encoding: utf-16` beside its `path` works too.", id="UTF-16"),
         pytest.param("id,input\n".encode("utf-16-le"), "looks like utf-16-le", id="UTF-16, no mark, little end first"),
         pytest.param("id,input\n".encode("utf-16-be"), "looks like utf-16-be", id="UTF-16, no mark, big end first"),
         pytest.param(b"ab\xed\xa0\x80", "x.txt:1: byte 0xED at column 3", id="a surrogate spelled in UTF-8"),

@@ -57,7 +57,7 @@ def test_a_name_means_one_model_at_one_address(name, environ, identity):
         pytest.param("openai/", {}, "'openai/' is not the name of a model of openai. Write openai/MODEL.", id="no model"),
         pytest.param("openai", {}, "'openai' is not the name of a model. Write provider/model", id="a provider alone"),
         pytest.param("opnai/m", {}, "Did you mean 'openai'?", id="a slip"),
-        pytest.param("opnai/m", {}, "compatible with OpenAI, write openai_compatible:http://HOST/v1/MODEL.", id="a server of one's own"),
+        pytest.param("box/m", {}, "compatible with OpenAI, write openai_compatible:http://HOST/v1/MODEL.", id="a server of one's own"),
         pytest.param("bedrock/m", {}, "For any other, write pydantic-ai/PROVIDER:MODEL.", id="a provider for the bridge"),
         pytest.param("azure/d", {}, "azure/d: AZURE_OPENAI_ENDPOINT is not set. Set it to the address of your resource.", id="Azure without an address"),
         pytest.param("openai_compatible:", {}, "not an http address with a host", id="no address"),

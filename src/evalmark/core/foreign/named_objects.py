@@ -92,6 +92,11 @@ def _import_steps(name: str, module: str, attribute: str, what: str, folders: Se
         for step in () if namesake else attribute.split("."):
             steps.append(_attribute(steps[-1], step))
     except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != module.partition(".")[0]:
+            raise ConfigError(
+                f"{what} {name!r}: {_place(missing, folders) or module} imports {missing.name!r}, which is not installed; "
+                "install it in the environment of evalmark, or check the name."
+            ) from missing
         where = ", ".join(dict.fromkeys(map(str, folders)))
         places = f", neither in {where} nor among what is installed" if where else " on the import path"
         raise ConfigError(
@@ -100,10 +105,22 @@ def _import_steps(name: str, module: str, attribute: str, what: str, folders: Se
     except _MissingError as missing:
         raise ConfigError(f"{what} {name!r}: {missing}") from missing
     except (Exception, SystemExit) as broken:  # the user's module runs here; a script may end with SystemExit
-        raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
+        place = f" ({place})" if (place := _place(broken, folders)) else ""
+        raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}{place}.") from broken
     if namesake:
         raise ConfigError(f"{what} {name!r}: {namesake}")
     return steps
+
+
+def _place(error: BaseException, folders: Sequence[Path]) -> str:
+    """Return file and line in the user's folders where an error was raised; empty if it was not raised there."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if any(path.is_relative_to(folder) for folder in folders) and not path.is_relative_to(sys.prefix):
+            found = f"{path.name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 class _MissingError(LookupError):

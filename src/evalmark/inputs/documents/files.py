@@ -123,7 +123,7 @@ def _similar_files(path: Path) -> str:
         names = [entry.name for entry in os.scandir(path.parent)]
     except (OSError, ValueError):
         return f", nor the folder {excerpt(str(path.parent), 200)}."
-    close = get_close_matches(path.name, names, n=3, cutoff=0.6)
+    close = get_close_matches(path.name, names, n=3, cutoff=0.75)
     return f"; did you mean {' or '.join(close)}?" if close else f" in {path.parent.absolute()}."
 
 

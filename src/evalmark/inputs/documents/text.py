@@ -108,7 +108,10 @@ def _check_start(raw: bytes, place: str, encoding: str | None) -> None:
         return
     guess = "utf-16" if raw.startswith(_UTF16) else _utf16_without_mark(raw[:1024])
     if guess:
-        raise PlacedError(f"{place}:1", f"the file looks like {guess}. Save it as UTF-8, or say encoding={guess!r}.")
+        raise PlacedError(
+            f"{place}:1",
+            f"the file looks like {guess}. Save it as UTF-8; for a dataset, `encoding: {guess}` beside its `path` works too.",
+        )
 
 
 def _utf16_without_mark(head: bytes) -> str | None:
@@ -156,7 +159,7 @@ class _Decoder:
             return PlacedError(
                 place,
                 f"{found} is not UTF-8; the file looks like cp1252 (Western European, Windows). "
-                "Save it as UTF-8, or say encoding='cp1252'.",
+                "Save it as UTF-8; for a dataset, `encoding: cp1252` beside its `path` works too.",
             )
         return PlacedError(place, f"{found} is not UTF-8. Save the file as UTF-8, or name its encoding.")
 

@@ -110,7 +110,9 @@ class YamlBuilder:
         if len(self._stack) >= MAX_DEPTH:
             raise self.fault(event, f"nested deeper than {MAX_DEPTH} levels.")
         if self._stack and self._wants_key():
-            raise self.fault(event, "a list or mapping cannot be a key; write a text.")
+            raise self.fault(
+                event, 'a list or mapping cannot be a key; write a text, and a template in quotes: "{{…}}".'
+            )
         self._count(event, 1, 0)
         self._remember(event)
         is_mapping = isinstance(event, MappingStartEvent)
@@ -188,7 +190,8 @@ class YamlBuilder:
             raise self.fault(event, "merge keys (<<) are not supported; write the fields out.")
         if key in frame.keys:
             raise self.fault(
-                event, f"the key {excerpt(key)} occurs a second time; the first one is in line {frame.keys[key]}."
+                event,
+                f"the key {excerpt(key)} occurs a second time; the first one is in line {frame.keys[key]}. Remove one of them.",
             )
         frame.keys[key] = line
         return key
@@ -288,4 +291,16 @@ def yaml_fault(error: yaml.YAMLError, place: str) -> PlacedError:
     mark = error.problem_mark or error.context_mark
     where = place if mark is None else f"{place}:{mark.line + 1}:{mark.column + 1}"
     reason = " ".join(part for part in (error.problem, error.context) if part)
-    return PlacedError(where, f"not valid YAML: {reason}.")
+    advice = next((sentence for words, sentence in _ADVICE.items() if words in reason), "")
+    return PlacedError(where, f"not valid YAML: {reason}.{advice}")
+
+
+_ADVICE = {
+    "mapping values are not allowed": " Check the indentation of this line and the one before, and put a text with a colon in quotes.",
+    "found character that cannot start any token": " Indent with spaces, not with a tab, and put a text that begins with @, ` or % in quotes.",
+    "did not find expected key": " Check the indentation of this line, and that its quotes are closed.",
+    "did not find expected '-' indicator": " Check the indentation of this line.",
+    "while parsing a flow": " Close the bracket or brace that is open.",
+    "while scanning a quoted scalar": " Close the quote that is open.",
+}
+"""What to do, by words of the parser's reason."""

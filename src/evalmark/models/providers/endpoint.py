@@ -209,8 +209,10 @@ def _unknown(name: str, named: Mapping[str, ModelEntry]) -> str:
         return f"{name!r} is not the name of a model{listed}.{hint} Write provider/model, such as openai/MODEL."
     if provider in _KNOWN:
         return f"{name!r} is not the name of a model of {provider}. Write {provider}/MODEL."
+    if hint:
+        return f"{name!r}: {provider!r} is not a provider.{hint}"
     known = ", ".join(PROVIDERS)
     return (
-        f"{name!r}: {provider!r} is not a provider; known are {known}.{hint} For a server that is compatible with OpenAI, write "
+        f"{name!r}: {provider!r} is not a provider; known are {known}. For a server that is compatible with OpenAI, write "
         f"{COMPATIBLE}:http://HOST/v1/MODEL. For any other, write {PYDANTIC_AI}/PROVIDER:MODEL."
     )

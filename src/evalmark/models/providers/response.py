@@ -69,7 +69,9 @@ def read_json(response: Response, endpoint: Endpoint) -> dict[str, Any]:
     check_status(response, endpoint)
     kind = response.headers.get("content-type", "json")
     if "json" not in kind.lower():
-        raise response_error(response, endpoint, f"answered with {one_line(kind, 60)!r} where JSON was expected")
+        what = "a web page" if "html" in kind.lower() else repr(one_line(kind, 60))
+        advice = f"Check the address {endpoint.base_url}"
+        raise response_error(response, endpoint, f"answered with {what} where JSON was expected. {advice}")
     data = _object(response, endpoint)
     if (error := data.get("error")) and "choices" not in data:
         code = error.get("code") if isinstance(error, dict) else None

@@ -246,6 +246,8 @@ class _Rows:
     clustered: int = 0
     """Cases with that field."""
     first: Case | None = None
+    is_file: bool = False
+    """Whether the cases come from a file, where none is a mistake."""
     is_recorded: bool = False
     """Whether the cases are of a recorded project, whose sessions may cluster none of them."""
     equal: EqualRows = field(default_factory=EqualRows)
@@ -278,6 +280,8 @@ class _Rows:
     def all_faults(self, plan: Plan, *, final: bool) -> list[str]:
         """Return every fault of the dataset for this plan."""
         messages = self.faults.lines()
+        if not self.count and not messages and self.is_file:
+            messages.append(f"{self.where}: the dataset has no cases. Add at least one row, or leave the dataset out.")
         if self.cluster and self.first is not None and not self.clustered and not self.is_recorded:
             messages.append(f"{self.where}: no row has {no_cluster_field(self.cluster, '`cluster`', self.first)}")
         if plan.is_answered and plan.rescored is None and self.missing:
@@ -312,6 +316,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, without_judge: Se
         never_scored=never_scored,
         lacking_contexts=lacking_contexts,
         cluster=source.info.cluster,
+        is_file=bool(source.info.path) and Path(source.info.path).is_file(),
         is_recorded=source.info.path.startswith(SESSIONS_PREFIX) and source.info.cluster == SESSION_FIELD,
     )
     try:

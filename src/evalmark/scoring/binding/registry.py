@@ -64,11 +64,8 @@ def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
         near = (
             difflib.get_close_matches(normalized, scorer_names(), n=1, cutoff=0.5) if normalized.isidentifier() else []
         )
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(
-            f"{before}there is no scorer {spec!r}.{hint} Available: {', '.join(scorer_names())}, "
-            "and your own as 'package.module:attribute'."
-        )
+        known = f"Available: {', '.join(scorer_names())}, and your own as 'package.module:attribute'."
+        raise ConfigError(f"{before}there is no scorer {spec!r}. {f'Did you mean {near[0]!r}?' if near else known}")
     if len(found) > 1:
         raise ConfigError(f"{before}two packages install a scorer {spec!r}: {', '.join(sorted(found))}. Remove one.")
     (entry,) = found.values()
@@ -134,10 +131,13 @@ def _is_plain(value: Any, hint: Any) -> bool:
 
 
 def _unknown_setting(key: str, allowed: Sequence[str], what: str) -> str:
-    near = difflib.get_close_matches(key, allowed, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    knows = f"it knows {', '.join(allowed)}" if allowed else "it has none"
-    return f"{what}: there is no setting {key!r}; {knows}.{hint}"
+    if near := difflib.get_close_matches(key, (*allowed, *_COMMON_SETTINGS), n=1):
+        return f"{what}: there is no setting {key!r}; did you mean {near[0]!r}?"
+    return f"{what}: there is no setting {key!r}; it knows {', '.join((*allowed, *_COMMON_SETTINGS))}."
+
+
+_COMMON_SETTINGS = ("threshold", "name")
+"""Settings of every scorer, which are read before its own."""
 
 
 def _type_hints(found: Any) -> Mapping[str, Any]:
