@@ -21,6 +21,7 @@ import sample
 
 from evalmark.storage.database.schema import STEPS
 from evalmark.storage.database.sqlite import open_writable_file
+from evalmark.storage.store.deletion import Deletion
 from evalmark.store import open_store
 from evalmark.testing.failing_disk import FailingDisk
 from tests.storage.call_log import calls
@@ -113,6 +114,13 @@ def become_somebody_else() -> None:
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
+
+
+def delete_run(path: Path, say) -> None:
+    """Delete one run of a store with all that only it uses."""
+    with open_store(path) as store:
+        store.delete(store.plan_deletion(Deletion(runs=(sample.run().id,))))
+    say("finished", True)
 
 
 def look(path: Path, say) -> None:
@@ -216,6 +224,7 @@ JOBS = {
         call_tools,
         open_it,
         migrate,
+        delete_run,
         look,
         touch,
         without_shared_memory,

@@ -42,6 +42,8 @@ VERBS = {
     "rag": ("rag", "Score the answers in a RAG dataset without a judge model."),
     "list": ("run_list", "List runs or recorded sessions, newest first."),
     "show": ("runs", "Show a run or its cases."),
+    "delete": ("delete", "Delete runs or recorded sessions for good."),
+    "prune": ("delete", "Delete old runs for good."),
     "validate": ("runs", "Check suites, prompts and datasets, and list every error."),
     "view": ("view", "Show runs in a browser."),
     "report": ("report", "Write reports of stored runs."),

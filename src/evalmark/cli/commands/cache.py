@@ -76,7 +76,7 @@ def clear(
     store: flags.Store = None,
 ) -> None:
     """Delete recorded calls: all of them with --all, or those that match every other flag."""
-    before = None if older_than is None else _moment(older_than)
+    before = None if older_than is None else age_limit(older_than, "--older-than")
     if all == bool(model or tool or before or failed):
         raise ConfigError("name the calls to delete: --all, or some of --model, --tool, --older-than and --failed.")
     _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
@@ -156,15 +156,16 @@ def _existing(store: str | None) -> "Store":
     return open_store(path, notes=print_store_note)
 
 
-def _moment(age: str) -> datetime:
+def age_limit(age: str, flag: str) -> datetime:
+    """Return the moment that lies an age such as `30d` before now.
+
+    Raises:
+        ConfigError: it is not an age; the message names the flag.
+    """
     match = _AGE.fullmatch(age.strip())
     if match is None:
-        raise ConfigError(
-            f"--older-than: {age!r} is not an age; write a number of days, hours or minutes: 30d, 12h, 45m."
-        )
+        raise ConfigError(f"{flag}: {age!r} is not an age; write a number of days, hours or minutes: 30d, 12h, 45m.")
     try:
         return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
-        raise ConfigError(
-            f"--older-than: {age!r} is before the first year of the calendar; leave the flag out."
-        ) from None
+        raise ConfigError(f"{flag}: {age!r} is before the first year of the calendar; leave the flag out.") from None

@@ -288,7 +288,7 @@ SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model", "filte
 """Flags whose environment variable evalmark reads itself: the settings, and `--filter`."""
 
 
-DESTRUCTIVE = ("clear", "note")
+DESTRUCTIVE = ("clear", "delete", "note", "prune")
 """Verbs that delete, or that label in the name of a person."""
 
 

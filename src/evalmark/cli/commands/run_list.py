@@ -1,7 +1,7 @@
 """`evalmark list`: stored runs and recorded sessions."""
 
-import json
 from collections.abc import Mapping, Sequence
+from json import dumps
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,7 +51,7 @@ def list_runs(
         ),
     ] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of entries.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
     store: flags.Store = None,
 ) -> None:
     """List the runs or the recorded sessions in the store, newest first.
@@ -61,11 +61,11 @@ def list_runs(
     which = what or []
     with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if which[:1] == ["sessions"]:
-            _list_sessions(run_store, which[1:], limit, as_json=as_json)
+            _list_sessions(run_store, which[1:], limit, as_json=json)
             return
         listed = _with_totals(run_store, _matching(run_store, which, limit))
-        if as_json:
-            print_text(json.dumps([_values(one) for one in listed], ensure_ascii=False, indent=1) + "\n")
+        if json:
+            print_text(dumps([_values(one) for one in listed], ensure_ascii=False, indent=1) + "\n")
         else:
             print_text(run_list.run_list_screen(listed, terminal_style()))
 

@@ -120,7 +120,7 @@ def resume(db: Connection, path: StoreLocation, run_id: str, holder: WriterProce
             raise StoreError(f"{path}: there is no run {run_id!r} to resume.")
         number, passed, holder_text, header = row
         if not force:
-            _refuse_held(db, (run_id, number, passed), from_text(holder_text), holder)
+            refuse_held(db, (run_id, number, passed), from_text(holder_text), holder)
         requests_in_flight.remove_stale_notes(db, path)
         lost = requests_in_flight.take_over(db, path, RunPass(number, passed + 1))
         db.execute(
@@ -141,7 +141,8 @@ def amend(db: Connection, path: StoreLocation, run_lock: RunLock, run: Run) -> R
     return replace(run_lock, sources=names_of(run))
 
 
-def _refuse_held(db: Connection, run: tuple[str, int, int], writer: WriterProcess | None, here: WriterProcess) -> None:
+def refuse_held(db: Connection, run: tuple[str, int, int], writer: WriterProcess | None, here: WriterProcess) -> None:
+    """Raise StoreBusyError if a living process writes a run, given by its id, number and pass."""
     run_id, number, passed = run
     if writer is None or writer_has_ended(db, number, passed, writer, here):
         return
@@ -248,14 +249,18 @@ def forget(db: Connection, path: StoreLocation, run_id: str, here: WriterProcess
         row = db.execute("select number, holder, pass from run where id = ?", (run_id,)).fetchone()
         if row is None:
             raise StoreError(f"{path}: there is no run {run_id!r} to delete.")
-        _refuse_held(db, (run_id, row[0], row[2]), from_text(row[1]), here)
-        db.execute("delete from result where run = ?", (row[0],))
-        db.execute("delete from scored where run = ?", (row[0],))
-        db.execute("delete from run_total where run = ?", (row[0],))
-        spending.forget(db, row[0])
-        requests_in_flight.forget(db, row[0])
-        db.execute("delete from run where number = ?", (row[0],))
+        refuse_held(db, (run_id, row[0], row[2]), from_text(row[1]), here)
+        delete_rows(db, row[0])
     requests_in_flight.remove_stale_notes(db, path)
+
+
+def delete_rows(db: Connection, number: int) -> None:
+    """Delete a run and its results within a transaction; its calls and labels stay."""
+    for table in ("result", "scored", "run_total"):
+        db.execute(f"delete from {table} where run = ?", (number,))  # noqa: S608  names of ours
+    spending.forget(db, number)
+    requests_in_flight.forget(db, number)
+    db.execute("delete from run where number = ?", (number,))
 
 
 def result_identity(row: ResultRow) -> tuple[Any, ...]:

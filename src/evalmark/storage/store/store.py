@@ -49,11 +49,14 @@ if TYPE_CHECKING:
     from evalmark.storage.sessions import store
     from evalmark.storage.sessions.store import SessionStore
 
+    from . import deletion as stored_deletion
     from . import health, merge, recordings
+    from .deletion import Deletion
     from .health import Health
     from .merge import StoredMerge
     from .recordings import Recordings
 else:
+    stored_deletion = LazyModule("evalmark.storage.store.deletion")
     health = LazyModule("evalmark.storage.store.health")
     merge = LazyModule("evalmark.storage.store.merge")
     overlap = LazyModule("evalmark.storage.queries.overlap")
@@ -105,6 +108,8 @@ def open_store(
             reply_recovery.recover(db, location, tell)
             for unknown in reply_recovery.unknown_files(db, location):
                 tell(reply_recovery.unknown_file_message(unknown))
+            if location.with_name(f"{location.name}-erase").exists():
+                stored_deletion.erase(location, waits=False)
     return Store(StoreAccess(location, db, tell))
 
 
@@ -245,6 +250,33 @@ class Store:
         """
         self._recover()
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
+
+    def plan_deletion(self, deletion: "Deletion") -> "Deletion":
+        """Count what a deletion of runs and recorded sessions would delete; nothing is changed."""
+        return self._access.read(lambda db: stored_deletion.plan_deletion(db, self.path, deletion))
+
+    def delete(self, deletion: "Deletion") -> str:
+        """Delete runs and recorded sessions, all or none, so that nothing of them can be recovered from the store.
+
+        Labels on them go too, and so do recorded replies that no other run uses. Returns what could not be erased yet,
+        as a sentence; empty if all was.
+
+        Raises:
+            StoreBusyError: a living process writes one of the runs.
+            StoreError: the store cannot be written.
+        """
+        self._recover()
+        stored_deletion.note_deletion(self.path, deletion)
+        self._access.write(lambda db: stored_deletion.delete(db, self.path, deletion, self._here), "the change")
+        return stored_deletion.erase(self.path)
+
+    def labels_of_run(self, run_id: str) -> int:
+        """Return the number of labels on the outputs and scores of a run."""
+        return self._access.read(lambda db: stored_deletion.labels_of_run(db, run_id))
+
+    def labelled_sessions(self, project: str) -> tuple[list[str], list[str]]:
+        """Return the ids of the sessions of a project without labels, and of those with labels."""
+        return self._access.read(lambda db: stored_deletion.labelled_sessions(db, project))
 
     def merge(
         self, whole: Run, shares: Sequence[tuple["Store", Run]], on_verdicts: VerdictListener | None = None

@@ -1,0 +1,241 @@
+"""`evalmark delete` and `prune`: delete runs and recorded sessions."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Annotated
+
+import typer
+
+from evalmark.cli.terminal.output import print_error, print_line, print_store_note
+from evalmark.core.errors import ConfigError, NotFoundError
+from evalmark.core.text import count, one_line
+from evalmark.core.values.run import Run
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
+from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
+from evalmark.stats.comparison.baseline_choice import is_complete_run
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
+from evalmark.storage.store.deletion import Deletion
+from evalmark.storage.store.store import Store, open_store
+
+from . import flags
+from .cache import age_limit
+
+_LISTED = 20
+"""Runs that are listed one by one."""
+_BASELINE = re.compile(r"^[ \t]*[\"']?baseline[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#,]+)", re.MULTILINE)
+"""The baseline that a suite file names."""
+
+Yes = Annotated[bool, typer.Option("--yes", help="Delete; without it, only show what would be deleted.")]
+Labelled = Annotated[bool, typer.Option("--labelled", help="Also delete what people have labelled, with the labels.")]
+Baselines = Annotated[
+    bool,
+    typer.Option("--baselines", help="Also delete runs that a suite names as baseline, or that `last-green` means."),
+]
+SharedReplies = Annotated[
+    bool, typer.Option("--shared-replies", help="Also delete recorded replies that other runs use.")
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Add the verbs to the program."""
+    codes = {0: "deleted, or shown what would be", 1: "something that was named is protected", 2: "usage error"}
+    app.command(epilog=flags.exit_codes(codes))(delete)
+    app.command()(prune)
+
+
+def delete(
+    which: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Runs, or sessions:PROJECT for recorded sessions.")
+    ],
+    yes: Yes = False,
+    labelled: Labelled = False,
+    baselines: Baselines = False,
+    shared_replies: SharedReplies = False,
+    store: flags.Store = None,
+) -> None:
+    """Delete runs or recorded sessions so that they cannot be recovered from the store; without --yes, only show what would go.
+
+    Recorded replies that no other run uses go too. The store is vacuumed, and backups of older versions that hold what is
+    deleted are removed.
+    """
+    with _opened(store, yes=yes) as run_store:
+        projects = [name.removeprefix(SESSIONS_PREFIX) for name in which if name.startswith(SESSIONS_PREFIX)]
+        runs = [run_store.run(name) for name in which if not name.startswith(SESSIONS_PREFIX)]
+        kept = _protected(run_store, runs, labelled=labelled, baselines=baselines)
+        sessions, kept_sessions = _sessions(run_store, projects, labelled=labelled)
+        deletion = Deletion(
+            runs=tuple(dict.fromkeys(run.id for run in runs if run.id not in kept)),
+            sessions=tuple(sessions),
+            with_shared_replies=shared_replies,
+        )
+        _carry_out(run_store, deletion, [*kept.values(), *kept_sessions], yes=yes)
+    raise typer.Exit(1 if kept or kept_sessions else 0)
+
+
+def prune(  # noqa: PLR0913  each is a flag of the command line
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="AGE", help="Keep runs that are younger than this: 90d, 12h.")
+    ] = None,
+    keep_last: Annotated[
+        int | None,
+        typer.Option(
+            "--keep-last", metavar="N", min=1, max=flags.MAX_COUNT, help="Keep the newest N runs of each suite."
+        ),
+    ] = None,
+    yes: Yes = False,
+    labelled: Labelled = False,
+    baselines: Baselines = False,
+    shared_replies: SharedReplies = False,
+    store: flags.Store = None,
+) -> None:
+    """Delete old runs, as `delete` does; without --yes, only show what would go. With both limits, a run within either one stays."""
+    if keep is None and keep_last is None:
+        raise ConfigError("say what to keep: --keep 90d, or --keep-last 20 for the newest runs of each suite, or both.")
+    before = None if keep is None else age_limit(keep, "--keep")
+    with _opened(store, yes=yes) as run_store:
+        old = list(_old(run_store.runs(), before, keep_last))
+        kept = _protected(run_store, old, labelled=labelled, baselines=baselines)
+        runs = tuple(run.id for run in old if run.id not in kept)
+        _carry_out(run_store, Deletion(runs=runs, with_shared_replies=shared_replies), list(kept.values()), yes=yes)
+
+
+def _opened(store: str | None, *, yes: bool) -> Store:
+    """Open an existing store, for writing only if something is to be deleted."""
+    path = flags.settings(store=store).store
+    opened = open_store(path, read_only=True, notes=print_store_note)
+    if not yes:
+        return opened
+    opened.close()
+    return open_store(path, notes=print_store_note)
+
+
+def _old(runs: Sequence[Run], before: datetime | None, keep_last: int | None) -> Iterator[Run]:
+    """Yield the runs that neither limit keeps; `runs` are sorted newest first. Unfinished runs of living processes stay."""
+    limit = None if before is None else before.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    seen: dict[tuple[str, str], int] = {}
+    for run in runs:
+        suite = _series(run)
+        seen[suite] = seen.get(suite, 0) + 1
+        is_recent = limit is not None and run.created >= limit
+        is_among_last = keep_last is not None and seen[suite] <= keep_last
+        if not (is_recent or is_among_last or run.status == "running"):
+            yield run
+
+
+def _series(run: Run) -> tuple[str, str]:
+    return run.name, PurePath(run.suite).name
+
+
+def _protected(run_store: Store, runs: Sequence[Run], *, labelled: bool, baselines: bool) -> dict[str, str]:
+    """Return the runs that stay, each with a sentence why."""
+    kept: dict[str, str] = {}
+    if not labelled:
+        for run in runs:
+            if labels := run_store.labels_of_run(run.id):
+                kept[run.id] = f"{run.id} stays: it has {count(labels, 'label')}. --labelled deletes it too."
+    if not baselines:
+        for run_id, why in _baselines(run_store, runs).items():
+            kept.setdefault(run_id, f"{run_id} stays: {why}. --baselines deletes it too.")
+    return kept
+
+
+def _baselines(run_store: Store, runs: Sequence[Run]) -> Mapping[str, str]:
+    """Return those of the runs that are baselines: named by a suite file, or the newest run of a suite that passed."""
+    asked = {run.id for run in runs}
+    found: dict[str, str] = {}
+    every = run_store.runs() if runs else []
+    for suite in dict.fromkeys(run.suite for run in every if run.suite):
+        for name in _named_baselines(Path(suite)):
+            try:
+                run_id = run_store.run(name).id
+            except NotFoundError:
+                continue
+            if run_id in asked:
+                found[run_id] = f"{suite} names it as its baseline"
+    for series in dict.fromkeys(map(_series, runs)):
+        green = next((run for run in every if _series(run) == series and is_complete_run(run) and _is_green(run)), None)
+        if green is not None and green.id in asked:
+            found.setdefault(green.id, f"it is the last run of {series[0]!r} that passed (`{LAST_GREEN}`)")
+    return found
+
+
+def _named_baselines(suite: Path) -> list[str]:
+    """Return the runs that a suite file names as baseline; none if the file is gone."""
+    try:
+        text = suite.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [name for name in _BASELINE.findall(text) if name not in (LAST_GREEN, NO_BASELINE)]
+
+
+def _is_green(run: Run) -> bool:
+    return apply_gate(summarise(run), run.gate).outcome == "pass"
+
+
+def _sessions(run_store: Store, projects: Sequence[str], *, labelled: bool) -> tuple[list[str], list[str]]:
+    """Return the ids of the sessions to delete, and a sentence for each project of which some stay.
+
+    Raises:
+        ConfigError: nothing is recorded for a project.
+    """
+    ids: list[str] = []
+    kept: list[str] = []
+    for project in projects:
+        unlabelled, with_labels = run_store.labelled_sessions(project)
+        if not unlabelled and not with_labels:
+            raise ConfigError(f"{SESSIONS_PREFIX}{project}: nothing is recorded for this project.")
+        ids += unlabelled
+        if labelled:
+            ids += with_labels
+        elif with_labels:
+            kept.append(
+                f"{count(len(with_labels), 'session')} of {project} with labels: not deleted. --labelled deletes them too."
+            )
+    return ids, kept
+
+
+def _carry_out(run_store: Store, deletion: Deletion, kept: Sequence[str], *, yes: bool) -> None:
+    for sentence in kept:
+        print_line(sentence)
+    if not deletion.runs and not deletion.sessions:
+        print_line("Nothing to delete.")
+        return
+    planned = run_store.plan_deletion(deletion)
+    for sentence in _description(run_store, planned, yes=yes):
+        print_line(sentence)
+    if not yes:
+        print_line("Nothing was deleted yet. Add --yes to delete.")
+        return
+    if trouble := run_store.delete(planned):
+        print_error(f"{trouble}\n")
+
+
+def _description(run_store: Store, planned: Deletion, *, yes: bool) -> Iterator[str]:
+    parts = [
+        *([count(len(planned.runs), "run") + f" with {count(planned.results, 'result')}"] if planned.runs else []),
+        *(
+            [count(len(planned.sessions), "session") + f" with {count(planned.spans, 'span')}"]
+            if planned.sessions
+            else []
+        ),
+        *([count(planned.labels, "label")] if planned.labels else []),
+        *(
+            [f"{planned.replies:,} recorded {'reply' if planned.replies == 1 else 'replies'}"]
+            if planned.replies
+            else []
+        ),
+    ]
+    yield f"{'Deleting' if yes else 'Would delete'} {', '.join(parts)}:"
+    for run_id in planned.runs[:_LISTED]:
+        run = run_store.run(run_id)
+        yield f"  {run.id}  {one_line(run.given_name or run.name, 60)}, {count(len(run.results), 'result')}"
+    if (more := len(planned.runs) - _LISTED) > 0:
+        yield f"  and {more:,} more"
+    if planned.shared_replies and not planned.with_shared_replies:
+        noun = "reply" if planned.shared_replies == 1 else "replies"
+        yield f"{planned.shared_replies:,} recorded {noun} stay, because other runs use them too. --shared-replies deletes them."
+    for backup in planned.backups:
+        yield f"{backup}: this backup, made by an upgrade, holds some of it and is deleted too."
