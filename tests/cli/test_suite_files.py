@@ -1,6 +1,10 @@
 """Which suites a command takes that names none, or a folder."""
 
+from pathlib import Path
+
 import pytest
+
+from evalmark.cli.commands.suite_files import with_files
 
 SUITE = "datasets: cases.jsonl\nmetrics: equals\n"
 CASE = '{"id": "a", "input": "1 + 1", "expected": "2", "answer": "2"}\n'
@@ -124,6 +128,27 @@ def test_a_suite_that_became_worse_is_listed_as_worse_although_its_gate_passes(e
     said = evalmark("run", "--baseline", "last-green")
     assert said.code == 1
     assert "evals/b/b.yaml  ✗ worse" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "named", "found", "repeated"),
+    [
+        pytest.param(["run", "-j", "2"], [], ["evalmark.yaml"], ["run", "-j", "2"], id="a suite that is found again"),
+        pytest.param(["run"], [], ["a.yaml", "b.yaml"], ["run", "a.yaml", "b.yaml"], id="several that are found"),
+        pytest.param(["run", "x.yaml"], ["x.yaml"], ["x.yaml"], ["run", "x.yaml"], id="a file"),
+        pytest.param(["run", "own/", "-q"], ["own"], ["own/a.yaml"], ["run", "-q", "own/a.yaml"], id="a folder"),
+        pytest.param(
+            ["run", "own", "x.yaml"],
+            ["own", "x.yaml"],
+            ["own/a.yaml", "x.yaml"],
+            ["run", "x.yaml", "own/a.yaml"],
+            id="both",
+        ),
+    ],
+)
+def test_the_command_to_repeat_names_the_files_of_folders(world, words, named, found, repeated):
+    (world / "own").mkdir()
+    assert with_files(words, [Path(name) for name in named], [Path(name) for name in found]) == repeated
 
 
 def test_suites_with_modules_of_one_name_are_refused_and_never_mixed_up(process, write):

@@ -255,7 +255,7 @@ def exit_codes(meanings: Mapping[int, str]) -> str:
 
 
 RUN_EXIT_CODES = {
-    0: "the gate passes",
+    0: "the gate passes, or nothing was gated",
     1: "the gate fails, or the run is worse than its baseline",
     2: "usage error, or an invalid file, setting, model or store",
     3: "inconclusive: errors, unscored trials, a spent budget, or no cases",

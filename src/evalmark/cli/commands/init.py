@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import typer
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from evalmark.cli.terminal.output import print_document, print_text, terminal_style
@@ -45,6 +45,8 @@ ROLES: Mapping[str, str] = {
     "test_rag.py": "the same cases in pytest",
     "test_agent.py": "the same cases in pytest",
 }
+MIN_EXPLANATION = 36
+"""The fewest columns beside a file or command, margins included, for what it is for."""
 COMPARE = "evalmark run --baseline last"
 NEXT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     "plain": (
@@ -170,6 +172,16 @@ def _print_result(folder: Path, written: Sequence[Path], kind: Kind) -> None:
     enter = [] if folder.resolve() == Path.cwd() else [(f"cd {shlex.quote(str(folder))}", "")]
     parts: list[RenderableType] = []
     for heading, rows in (("Written", files), ("Next", [*enter, *NEXT[kind]])):
-        table = console.topic_table(rows, gap=3, no_wrap=True)
-        parts += [*([Text("")] if parts else []), Text(heading, style="bold"), console.indented(table)]
+        parts += [*([Text("")] if parts else []), Text(heading, style="bold"), console.indented(_table(rows))]
     print_text(console.render(parts, terminal_style()))
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> RenderableType:
+    """Return files or commands with what they are for: beside them, or below them on narrow terminals."""
+    width = max(len(first) for first, _ in rows)
+    if terminal_style().width >= width + MIN_EXPLANATION:
+        return console.topic_table(rows, gap=3, no_wrap=True)
+    parts: list[RenderableType] = []
+    for first, second in rows:
+        parts += [Text(first), *([console.indented(Text(second, style="dim"))] if second else [])]
+    return Group(*parts)

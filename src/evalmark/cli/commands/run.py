@@ -86,8 +86,8 @@ def run(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Run suites: send every case to the target, score every output and report pass or fail.
 
-    Without FILE, `suites` of [tool.evalmark], evalmark.yaml or the folder evals are run. With several suites, the worst exit code counts. With --shard, `evalmark merge` applies the gate, and exit code 0
-    means that every case of the shard ran.
+    Without FILE, the setting `suites`, evalmark.yaml or the folder evals is run. With several suites, the worst exit code
+    counts. With --shard, `evalmark merge` applies the gate, and exit code 0 means that every case of the shard ran.
     """
     settings = flags.settings(**flags.settings_given(context))
     named, files = files or [], suite_files.find_suites(files or (), settings)
