@@ -43,7 +43,7 @@ NOT_RUN = re.compile(
 )
 """What a test cannot do: install, fetch weights, reach other machines, wait for a person, or change how the test itself runs."""
 FILES = {
-    "bad.yaml": "name: sums\ndatasets: [rows.csv]\nmetrics: [equal]\nrepeats: 2\n",
+    "bad.yaml": "name: sums\ndatasets: [row.jsonl]\nmetrics: [equal]\nrepeats: 2\n",
     "rows.jsonl": '{"id": "a", "input": "1 + 1?", "answer": "2"}\n{"id": "b", "input": "2 + 2?"\n'
     '{"id": "a", "input": "3 + 3?", "answer": NaN}\n',
     "down.py": 'def down(question):\n    raise ConnectionError("no route")\n',
