@@ -145,6 +145,23 @@ def test_no_report_calls_the_outputs_passed(evalmark, world, models):
     assert evalmark("report", "last", "--to", "github").out.startswith("## ⚪ capitals: not scored")
 
 
+def test_a_gate_without_metrics_and_a_shard_show_the_outputs_as_well(evalmark, suite):
+    suite("gate: {min_pass_rate: 0.9}")
+    assert "worst cases" not in evalmark("run").out
+    suite()
+    for shard in ("1/2", "2/2"):
+        said = evalmark("run", "--shard", shard)
+        assert (said.code, "worst cases" in said.out, "It is Oslo." in said.out) == (0, False, True), said.text
+    merged = evalmark("merge", "last", "last~1")
+    assert (merged.code, "· not scored" in merged.out) == (0, True), merged.text
+
+
+def test_validate_says_that_nothing_will_be_scored(evalmark, suite):
+    suite()
+    said = evalmark("validate")
+    assert (said.code, "note: The suite has no metrics, so its outputs are not scored." in said.out) == (0, True)
+
+
 def test_runs_without_metrics_are_not_compared_unless_their_outputs_are_equal(evalmark, world, suite):
     suite()
     evalmark("run")

@@ -54,6 +54,8 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
         if kind == "cases":
             return check_cases(path, notes=notes)
         plan = plan_suite(path, settings, Overrides(default_model=ANY_MODEL), _unfetched, recorded_cases)
+        if not plan.scorers:
+            notes("The suite has no metrics, so its outputs are not scored.")
         if plan.imported:
             notes(f"Imported {', '.join(plan.imported)} for this check; no target was called.")
         return list(check(plan, most=None, final=False, notes=notes).faults)

@@ -63,7 +63,8 @@ def run_screen(
         parts += [Text(""), *_part(part, summary, layout, style)]
     parts += _left_out(summary, style)
     parts += _listed("judges compared", agreement_rows(summary.agreements), style)
-    parts += worst_cases(run, summary, style) if verdict.scored else output_screen(run, style)
+    are_judged = summary.metrics or not summary.total.ungated
+    parts += worst_cases(run, summary, style) if are_judged else output_screen(run, style)
     parts += _listed("model calls", spent_lines(run), style)
     parts += [Text(""), *(Text(clean(remark)) for remark in style.remarks)]
     parts += [
@@ -158,8 +159,7 @@ def _how_to_score(run: Run, verdict: GateVerdict, style: TerminalStyle) -> list[
     """Return the command that scores the outputs of a run without metrics."""
     if verdict.scored or not style.store:
         return []
-    add = "add `metrics` to the suite, or " if run.suite else ""
-    return [Text(f"To score them, {add}name one: evalmark rescore {one_line(run.id)} --metric NAME{style.flags}")]
+    return [Text(f"Score the outputs with: evalmark rescore {one_line(run.id)} --metric NAME{style.flags}")]
 
 
 def _color(verdict: GateVerdict) -> str:
