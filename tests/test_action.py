@@ -120,21 +120,31 @@ def test_the_step_of_running_passes_every_line_as_one_word(tmp_path, stub_path):
     }
     assert run_step("run", tmp_path, env).returncode == 0
     words = ["a b.yaml", "c.yaml", "--baseline=last-green", "--judge=openai/x", "-j", "8"]
-    assert calls(tmp_path) == [["-m", "evalmark", "run", *words]]
+    (found,) = calls(tmp_path)
+    tag = found.pop(3)
+    assert re.fullmatch(r"--tag=job=[\d-]+", tag)
+    assert found == ["-m", "evalmark", "run", *words]
+    assert f"tag={tag.removeprefix('--tag=')}" in (tmp_path / "output.txt").read_text(encoding="utf-8")
+
+
+def outputs_of(folder: Path) -> dict[str, str]:
+    text = (folder / "output.txt").read_text(encoding="utf-8")
+    return dict(line.split("=", 1) for line in text.splitlines())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("worse", "code"), [("", 0), ("1", 1)], ids=["passes", "fails"])
-def test_the_steps_run_a_suite_comment_and_end_with_its_verdict(tmp_path, python_path, worse, code):
+def test_the_steps_run_suites_comment_on_each_and_end_with_the_verdict(tmp_path, python_path, worse, code):
     (tmp_path / "bot.py").write_text(BOT, encoding="utf-8")
     (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "words.yaml").write_text(SUITE.replace("letters", "words"), encoding="utf-8")
     (tmp_path / "cases.jsonl").write_text('{"id": "a", "input": "a", "expected": "a"}\n', encoding="utf-8")
     summary = tmp_path / "summary.md"
     with code_host() as server:
         env = {
             "PATH": python_path,
             "WORSE": worse,
-            "SUITES": "suite.yaml",
+            "SUITES": "suite.yaml\nwords.yaml",
             "COMMENT": "true",
             "GITHUB_ACTIONS": "true",
             "GITHUB_TOKEN": "ghs_secret",
@@ -144,14 +154,18 @@ def test_the_steps_run_a_suite_comment_and_end_with_its_verdict(tmp_path, python
             "GITHUB_STEP_SUMMARY": str(summary),
         }
         ran = run_step("run", tmp_path, env)
+        env["TAG"] = outputs_of(tmp_path)["tag"]
         reported = run_step("report", tmp_path, env)
     assert (ran.returncode, reported.returncode) == (0, 0), ran.stderr + reported.stderr
-    outputs = dict(line.split("=", 1) for line in (tmp_path / "output.txt").read_text(encoding="utf-8").splitlines())
-    assert outputs == {"exit-code": str(code), "path": str(tmp_path / "evalmark-report.html")}
-    assert (tmp_path / "evalmark-report.html").stat().st_size > 10_000
+    outputs = outputs_of(tmp_path)
+    assert (outputs["exit-code"], outputs["path"]) == (str(code), str(tmp_path / "evalmark-report"))
+    reports = list((tmp_path / "evalmark-report").iterdir())
+    assert [report.stat().st_size > 10_000 for report in reports] == [True, True]
     assert "letters" in summary.read_text(encoding="utf-8")
-    (comment,) = server.comments.values()
-    assert ("### ✅ letters: passed" if code == 0 else "### ❌ letters: failed") in comment["body"]
+    bodies = sorted(comment["body"].splitlines()[2] for comment in server.comments.values())
+    sign = "✅" if code == 0 else "❌"
+    verdict = "passed" if code == 0 else "failed"
+    assert bodies == [f"### {sign} letters: {verdict}", f"### {sign} words: {verdict}"]
     assert run_step("verdict", tmp_path, {"PATH": python_path, "CODE": outputs["exit-code"]}).returncode == code
 
 

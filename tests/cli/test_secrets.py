@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -118,8 +119,9 @@ def world(tmp_path_factory, server):
     }
     with open_store(folder / ".evalmark/evalmark.db", read_only=True) as store:
         app, model = store.runs()
-        found["values"] = repr([*app.results, *model.results, app, model])
-        found["asked"] = repr(list(model.results))
+        heads = [{name: getattr(run, name) for name in run.__slots__ if name != "results"} for run in (app, model)]
+        found["values"] = repr([*map(asdict, app.results), *map(asdict, model.results), *heads])
+        found["asked"] = repr([*map(asdict, model.results)])
         calls = [store.recordings.call(one.key) for one in store.recordings.newest()]
         found["call log"] = repr(calls)
     for name, words in {

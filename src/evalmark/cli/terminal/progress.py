@@ -1,5 +1,6 @@
 """Progress of a run on the error stream, if that is a terminal."""
 
+import os
 import sys
 from collections import Counter
 from types import TracebackType
@@ -34,7 +35,8 @@ class Progress:
         self._counts: Counter[Verdict] = Counter()
         self._quiet, self._said = quiet, ""
         self._bar = None
-        if sys.stderr.isatty() and not quiet:
+        # `!evalmark run` in a notebook has a terminal that shows no moving bar: the kernel names itself in this variable.
+        if sys.stderr.isatty() and not quiet and "JPY_PARENT_PID" not in os.environ:
             bar = need("rich.progress")
             console = need("rich.console").Console(stderr=True)
             columns = (

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .notebook import NotebookValue
 from .score import Direction, Mode, Result
 from .spending import Spending
 
@@ -177,7 +178,7 @@ class RunTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NotebookValue):
     """A run with all results; reports read nothing else."""
 
     id: str
@@ -218,6 +219,10 @@ class Run:
     """Remarks for readers, one sentence each (truncated texts, skipped rows, a dataset edited during the run)."""
     results: Collection[Result] = field(default=(), repr=False)
     """Ordered by dataset, position and repeat. May be read from disk lazily: iterate, do not index."""
+
+    def __repr__(self) -> str:
+        """Return one line, without the results."""
+        return f"Run(id={self.id!r}, name={self.name!r}, created={self.created!r}, status={self.status!r})"
 
     @property
     def change(self) -> str:

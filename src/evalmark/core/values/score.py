@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .case import Case, Output
+from .notebook import NotebookValue
 from .plain_data import canonical, digest_of, fingerprint, length_prefixed
 
 Status = Literal["scored", "unscored", "error", "skipped"]
@@ -79,12 +80,17 @@ def trial_ids(dataset: str, target: str, repeat: int, mode: Mode) -> Callable[[s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(NotebookValue):
     """The output and the scores of one trial."""
 
     trial: Trial
     output: Output
     scores: tuple[Score, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return one line, without the output."""
+        scores = {score.name: score.status if score.value is None else score.value for score in self.scores}
+        return f"Result(case={self.trial.case.id!r}, verdict={self.verdict!r}, scores={scores!r})"
 
     @property
     def verdict(self) -> Verdict:

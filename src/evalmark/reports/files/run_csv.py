@@ -15,7 +15,7 @@ from evalmark.stats.summary.summary import Summary
 from .options import DEFAULT_OPTIONS, ReportOptions
 
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")
-PARTS = ("value", "raw", "passed", "status", "reason")
+SCORE_COLUMNS = ("value", "raw", "passed", "status", "reason")
 """Columns of each metric, named `<metric> <part>`."""
 LAST = ("mode",)
 """After all metrics, so that earlier columns keep their places; then `<metric> judge` for each judged one."""
@@ -37,15 +37,15 @@ def as_csv(run: Run, summary: Summary | None = None, options: ReportOptions = DE
     columns, end = ([name for name in some if options.times or name not in TIMES] for some in (COLUMNS, END))
     judged = dict.fromkeys(metric.name for metric in run.metrics if metric.judge)
     judged_names = [name for name in judged if name in summary.metric_names]
-    header = [*columns, *(f"{name} {part}" for name in names for part in PARTS), *LAST]
+    header = [*columns, *(f"{name} {part}" for name in names for part in SCORE_COLUMNS), *LAST]
     header += [*(f"{name} judge" for name in judged_names), *end]
     yield _row(header, options)
     for result in run.results:
-        cells = _trial(result)
+        cells = trial_cells(result)
         scores = {score.name: score for score in result.scores}
         row = [cells[name] for name in columns]
         for name in names:
-            row += _score(scores.get(name))
+            row += score_cells(scores.get(name))
         row.append(result.trial.mode)
         metrics = metrics_for(run.metrics, result.trial.dataset)
         row += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
@@ -74,7 +74,8 @@ def unguard_formula(text: str) -> str:
     return _GUARD.sub("", text)
 
 
-def _trial(result: Result) -> dict[str, Any]:
+def trial_cells(result: Result) -> dict[str, Any]:
+    """Return the cells of a trial by column."""
     trial, output = result.trial, result.output
     return {
         "dataset": trial.dataset,
@@ -92,9 +93,10 @@ def _trial(result: Result) -> dict[str, Any]:
     }
 
 
-def _score(score: Score | None) -> list[Any]:
+def score_cells(score: Score | None) -> list[Any]:
+    """Return the cells of a score in the order of `SCORE_COLUMNS`; None for a trial without it."""
     if score is None:
-        return [None] * len(PARTS)
+        return [None] * len(SCORE_COLUMNS)
     raw = float(score.raw) if isinstance(score.raw, bool) else score.raw
     return [finite_number(score.value), raw, score.passed, score.status, score.reason]
 

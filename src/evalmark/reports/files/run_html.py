@@ -46,7 +46,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "summary": summary,
         "verdict": verdict,
         "facts": [*run_facts(run, summary), *run_origin(run)] if options.times else trial_counts(summary),
-        "endings": _endings(summary),
+        "endings": endings(summary),
         "comparison": options.comparison,
         "sides": overview_tables(run, split_overview(run, summary)),
         "more": _more(run, summary, options),
@@ -84,7 +84,7 @@ def _about(run: Run, summary: Summary, options: ReportOptions) -> RowContext:
     )
 
 
-def _endings(summary: Summary) -> list[tuple[str, int]]:
+def endings(summary: Summary) -> list[tuple[str, int]]:
     """Count how trials ended, including those left out of the headline."""
     tallies = [group.tally for group in summary.groups]
     names = {"pass": "passed", "fail": "failed", "error": "errors", "unscored": "unscored", "ungated": "ungated"}

@@ -2,14 +2,25 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable
+from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
 _BASE = ("base.css", "comparison.css", "charts.css")
 _INTERACTIVE = ("labels.css", "shortcuts.css")
+_COLORS = re.compile(r":root \{\s*(?:color-scheme: light dark;)?([^}]*--back[^}]*)\}")
+_PAGE_RULES = re.compile(
+    r"^(?:html|body|main|\.top|\.skip|\.crumbs|\.filters|@keyframes|/\*)[^\n]*\n|^@media print \{.*?^\}\n",
+    re.MULTILINE | re.DOTALL,
+)
+"""Rules of base.css for whole pages, for forms and for paper."""
+_LIGHT_THEMES = ('[data-jp-theme-light="true"]', ".vscode-light", "html[theme=light]")
+_DARK_THEMES = ('[data-jp-theme-light="false"]', ".vscode-dark", "html[theme=dark]")
 
 
 def stylesheet(*, interactive: bool = False) -> str:
@@ -18,6 +29,23 @@ def stylesheet(*, interactive: bool = False) -> str:
     With `interactive`, include the styles of labels and shortcuts, for pages with a script.
     """
     return "".join(map(_file, _BASE + _INTERACTIVE if interactive else _BASE))
+
+
+@cache
+def fragment_stylesheet() -> Markup:
+    """Return the common style sheet for the element `.evalmark` of a page by others, such as a notebook.
+
+    Colours follow the theme of JupyterLab, VS Code and Colab where they name one, else that of the system.
+    """
+    light, dark = (match[1] for match in islice(_COLORS.finditer(_file("base.css")), 2))
+    rules = _PAGE_RULES.sub("", _COLORS.sub("", _file("base.css") + _file("comparison.css")))
+    themes = [f"@media (prefers-color-scheme: dark) {{ .evalmark {{{dark}}} }}"]
+    for colors, places in ((light, _LIGHT_THEMES), (dark, _DARK_THEMES)):
+        themes.append(f"{', '.join(f'{place} .evalmark' for place in places)} {{{colors}}}")
+    own = "padding: .8rem 1rem; background: var(--back); color: var(--text); font: 14px/1.5 system-ui, sans-serif;"
+    own += " overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 7px;"
+    nested = f"{own}\nh2 {{ margin: .8rem 0 .4rem; }} .opening h2 {{ margin: 0; }} tbody tr {{ background: none; }} table {{ color: inherit; font: inherit; }}\n{rules}"
+    return Markup(f".evalmark {{{light}}}\n" + "\n".join(themes) + f"\n.evalmark {{ {nested} }}")  # noqa: S704  trusted files
 
 
 def script(texts: Iterable[str] = ()) -> str:

@@ -31,6 +31,7 @@ from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.storage.store.store import open_store
 
 from .execute import execute
+from .notebook_progress import notebook_progress
 from .options import RunOptions
 from .recorded_cases import recorded_cases
 
@@ -166,11 +167,12 @@ async def evaluate_async(
     limit, share = options.get("limit"), options.get("shard")
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
     run_options = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
-    if path is None:
-        return await execute(plan, run_options)
     results: list[Result] = []
-    with open_store(path) as store:
-        run = await execute(plan, replace(run_options, store=store, on_results=results.extend))
+    with notebook_progress() as callbacks:
+        if path is None:
+            return await execute(plan, replace(run_options, **callbacks))
+        with open_store(path) as store:
+            run = await execute(plan, replace(run_options, store=store, on_results=results.extend, **callbacks))
     return with_results(run, results)
 
 

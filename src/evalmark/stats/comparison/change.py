@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from evalmark.core.values.notebook import NotebookValue
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.differences import MARGIN, Difference
 
@@ -217,7 +218,7 @@ class TargetChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(NotebookValue):
     """A run compared with an earlier one."""
 
     run: str
@@ -253,6 +254,10 @@ class Comparison:
             found.discard("better")
         order: tuple[Outcome, ...] = ("worse", "better", "cannot tell", "same")
         return next((word for word in order if word in found), "cannot tell")
+
+    def __repr__(self) -> str:
+        """Return one line, without the metrics."""
+        return f"Comparison(run={self.run!r}, baseline={self.baseline!r}, outcome={self.outcome!r})"
 
     @property
     def is_of_one_run(self) -> bool:
