@@ -205,6 +205,10 @@ AllowCode = Annotated[
         help="Allow the suite to name code of this package, or this program, besides those of its project. Repeatable.",
     ),
 ]
+Watch = Annotated[
+    bool,
+    typer.Option("--watch", help="Run again when a suite, a dataset, a prompt or the target's code changes."),
+]
 EnvFile = Annotated[
     str | None,
     typer.Option("--env-file", metavar="FILE", help="Read environment variables from a file; those already set win."),

@@ -15,11 +15,14 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.cli.commands import suite_files
     from evalmark.cli.terminal import run_command
+    from evalmark.cli.terminal import watch as watching
     from evalmark.core.values import run as runs
+    from evalmark.runs.planning.plan import Plan
     from evalmark.storage.results import run_ids
 else:
     suite_files = LazyModule("evalmark.cli.commands.suite_files")
     run_command = LazyModule("evalmark.cli.terminal.run_command")
+    watching = LazyModule("evalmark.cli.terminal.watch")
     runs = LazyModule("evalmark.core.values.run")
     run_ids = LazyModule("evalmark.storage.results.run_ids")
 
@@ -81,6 +84,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     allow_code: flags.AllowCode = None,
     env_file: flags.EnvFile = None,
     store: flags.Store = None,
+    watch: flags.Watch = False,
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
@@ -91,11 +95,13 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(**flags.settings_given(context))
     named, files = files or [], suite_files.find_suites(files or (), settings)
+    if watch:
+        watching.refuse_with_watch({"--resume": resume, "--retry-errors": retry_errors, "--shard": shard})
+        raise typer.Exit(watching.watch_suites(context.obj, files, settings.store))
     send_paths(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
     run_command.refuse_one_baseline(files, baseline)
     share = run_command.parse_shard_flag(shard, baseline)
-    plans = run_command.plan_suites(files, settings, run_command.overrides(context.params), share, quiet=quiet)
     show = run_command.RunDisplay(
         reports=output or (),
         quiet=quiet,
@@ -112,7 +118,10 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         retry_errors=retry_errors is not None,
     )
     arguments = suite_files.with_files(context.obj, named, files)
-    raise typer.Exit(run_command.run_plans(arguments, list(zip(files, plans, strict=True)), settings, show))
+    plans: list[Plan] = []
+    with watching.reported_files(plans):
+        plans += run_command.plan_suites(files, settings, run_command.overrides(context.params), share, quiet=quiet)
+        raise typer.Exit(run_command.run_plans(arguments, list(zip(files, plans, strict=True)), settings, show))
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:

@@ -57,6 +57,11 @@ class CommandProgram:
         self._program, self._folder, self._workspace, self._queries = program, folder, workspace, queries
         self._threads = DaemonThreads()
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that make the command, as far as they are known."""
+        return (Path(self._program),)
+
     @cached_property
     def identity(self) -> str:
         """The command with a hash of its program and its workspace, so that a changed one has no cached replies."""
