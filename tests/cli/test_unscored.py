@@ -162,6 +162,15 @@ def test_validate_says_that_nothing_will_be_scored(evalmark, suite):
     assert (said.code, "note: The suite has no metrics, so its outputs are not scored." in said.out) == (0, True)
 
 
+@pytest.mark.parametrize(("to", "code"), [("github-models", 2), ("openai-evals", 2), ("promptfoo", 0), ("jsonl", 0)])
+def test_a_format_that_would_call_the_outputs_passed_is_refused(evalmark, world, suite, to, code):
+    suite()
+    evalmark("run")
+    said = evalmark("export", "last", "--to", to, "-o", "out")
+    assert (said.code, f"{to} calls every output passed or failed" in said.err) == (code, code == 2), said.text
+    assert (world / "out").exists() == (code == 0)
+
+
 def test_runs_without_metrics_are_not_compared_unless_their_outputs_are_equal(evalmark, world, suite):
     suite()
     evalmark("run")

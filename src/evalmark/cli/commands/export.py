@@ -36,6 +36,7 @@ from .runs import RunReference
 
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
+    from evalmark.core.values.run import Run
 
 Writer = Callable[["ExportRun"], "ExportResult"]
 
@@ -55,6 +56,8 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
 )
 """The exporter of each format."""
 
+COUNTING_FORMATS = ("github-models", "openai-evals")
+"""Formats without a word for an output that was not scored. In promptfoo's, a test without assertions passes."""
 To = Annotated[
     str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(EXPORTERS)}; required for a run.")
 ]
@@ -108,7 +111,7 @@ def export(  # noqa: PLR0913  each is a flag of the command line
     service = client.evals_endpoint(environ, base_url) if create else None
     settings = flags.settings(store=store)
     with open_store(settings.store, read_only=True) as run_store:
-        exported = write(export_run_of(run_store.run(run), suite))
+        exported = write(export_run_of(_scored(run_store.run(run), to), suite))
     write_new(output, exported.files)
     for name in exported.files:
         print_line(f"{output / name}")
@@ -116,6 +119,20 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         print_error(f"{remark}\n")
     if service is not None:
         need("asyncio").run(_create(exported.files, service, settings))
+
+
+def _scored(run: "Run", to: str) -> "Run":
+    """Return a run that a format can hold.
+
+    Raises:
+        ConfigError: the run has no metrics, and the format counts every result as passed or failed.
+    """
+    if to in COUNTING_FORMATS and not run.metrics:
+        raise ConfigError(
+            f"{run.id} has no metrics, and {to} calls every output passed or failed. "
+            f"Score the outputs first: evalmark rescore {run.id} --metric NAME"
+        )
+    return run
 
 
 def _write_cases(project: str, path: Path, settings: "Settings") -> None:
