@@ -6,7 +6,7 @@ Run by peer_runs.py: python benchmarks/peers/with_braintrust.py CASES URL JOBS
 import asyncio
 import os
 
-from asked import add_row, client_of, given
+from work import client_of, given, print_passed
 
 os.environ.update(BRAINTRUST_DISABLE_ATEXIT_FLUSH="1")
 
@@ -25,7 +25,7 @@ async def main() -> None:
     found = await EvalAsync(
         "letters", data=data, task=task, scores=[ExactMatch()], max_concurrency=work.jobs, no_send_logs=True
     )
-    add_row(sum(one.scores.get("ExactMatch") == 1 for one in found.results))
+    print_passed(sum(one.scores.get("ExactMatch") == 1 for one in found.results))
 
 
 if __name__ == "__main__":

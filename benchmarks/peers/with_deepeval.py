@@ -6,7 +6,7 @@ Run by peer_runs.py: python benchmarks/peers/with_deepeval.py CASES URL JOBS
 import asyncio
 import os
 
-from asked import Work, add_row, client_of, given
+from work import Work, client_of, given, print_passed
 
 os.environ.update(DEEPEVAL_TELEMETRY_OPT_OUT="1", DEEPEVAL_DISABLE_DOTENV="1", DEEPEVAL_NO_INSPECT_PROMPT="1")
 
@@ -42,7 +42,7 @@ def main() -> None:
         display_config=DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False),
         cache_config=CacheConfig(write_cache=False),
     )
-    add_row(sum(bool(one.success) for one in result.test_results))
+    print_passed(sum(bool(one.success) for one in result.test_results))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Run by peer_runs.py: python benchmarks/peers/with_lm_eval.py CASES URL JOBS
 
 import os
 
-from asked import KEY, MODEL, Work, add_row, given
+from work import KEY, MODEL, Work, given, print_passed
 
 os.environ.update(OPENAI_API_KEY=KEY, HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
 
@@ -40,7 +40,7 @@ def main() -> None:
         bootstrap_iters=0,
     )
     share = found["results"]["letters"]["exact_match,none"]
-    add_row(round(share * len(work.rows)))
+    print_passed(round(share * len(work.rows)))
 
 
 if __name__ == "__main__":

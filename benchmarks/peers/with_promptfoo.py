@@ -8,7 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from asked import KEY, MODEL, Work, add_row, given
+from work import KEY, MODEL, Work, given, print_passed
 
 QUIET = {
     "PROMPTFOO_DISABLE_TELEMETRY": "1",
@@ -43,7 +43,7 @@ def main() -> None:
     environment = {**os.environ, **QUIET, "PROMPTFOO_CONFIG_DIR": str(folder / "promptfoo")}
     done = subprocess.run([*words, *quiet], env=environment, check=False)
     assert done.returncode in (0, FAILED), done.returncode
-    add_row(json.loads(Path(found).read_text(encoding="utf-8"))["results"]["stats"]["successes"])
+    print_passed(json.loads(Path(found).read_text(encoding="utf-8"))["results"]["stats"]["successes"])
 
 
 if __name__ == "__main__":

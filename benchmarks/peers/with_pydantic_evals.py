@@ -6,7 +6,7 @@ Run by peer_runs.py: python benchmarks/peers/with_pydantic_evals.py CASES URL JO
 import asyncio
 import os
 
-from asked import add_row, client_of, given
+from work import client_of, given, print_passed
 
 os.environ.update(LOGFIRE_SEND_TO_LOGFIRE="false", DO_NOT_TRACK="1")
 
@@ -24,7 +24,7 @@ async def main() -> None:
     cases = [Case(name=row["id"], inputs=row["input"], expected_output=row["expected"]) for row in work.rows]
     dataset = Dataset(name="letters", cases=cases, evaluators=[EqualsExpected()])
     report = await dataset.evaluate(task, max_concurrency=work.jobs, progress=False)
-    add_row(sum(all(found.value for found in case.assertions.values()) for case in report.cases))
+    print_passed(sum(all(found.value for found in case.assertions.values()) for case in report.cases))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ Run by peer_runs.py: python benchmarks/peers/with_ragas.py CASES URL JOBS
 import asyncio
 import os
 
-from asked import add_row, client_of, given
+from work import client_of, given, print_passed
 
 os.environ.update(RAGAS_DO_NOT_TRACK="true")
 
@@ -29,7 +29,7 @@ async def main() -> None:
     for row in work.rows:
         dataset.append(row)
     found = await letters.arun(dataset)
-    add_row(sum(row["same"] == 1 for row in found))
+    print_passed(sum(row["same"] == 1 for row in found))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,16 @@ def test_a_script_begins_with_one_sentence(path: Path):
     assert re.fullmatch(r"[A-Z`a-z][^\n]{20,128}", first), f"{path.name}: {first!r} is no sentence on one line"
 
 
+@pytest.mark.parametrize("path", [pytest.param(p, id=p.stem) for p in RUNNERS])
+def test_a_script_of_another_tool_imports_what_their_shared_module_has(path: Path):
+    """They run in environments that the tests do not have."""
+    shared = ast.parse((FOLDER / "peers" / "work.py").read_text(encoding="utf-8"))
+    names = {node.name for node in shared.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {target.id for node in shared.body if isinstance(node, ast.Assign) for target in node.targets}
+    imports = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+    assert {alias.name for node in imports if node.module == "work" for alias in node.names} <= names
+
+
 def test_an_option_of_a_short_form_is_one_of_the_script():
     said = run("-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import catalogue, json\n" + SHORT_FORMS)
     for name, words in json.loads(said.stdout).items():

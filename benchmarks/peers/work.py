@@ -1,4 +1,4 @@
-"""What every runner of a peer is given and tells: the cases, the address of the server, how many are asked at once."""
+"""What the scripts of all tools share: arguments, a client of the OpenAI SDK, and the line with the number of passed cases."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ def given(description: str | None) -> Work:
 
 
 def client_of(work: Work) -> Callable[[str], Awaitable[str]]:
-    """One request by the SDK of OpenAI, for tools that leave the asking to their users."""
+    """Return a function that sends a request with the SDK of OpenAI, for tools that leave this to their users."""
     from openai import AsyncOpenAI  # noqa: PLC0415  not every peer has it
 
     client = AsyncOpenAI(base_url=work.url, api_key=KEY)
@@ -44,5 +44,6 @@ def client_of(work: Work) -> Callable[[str], Awaitable[str]]:
     return say
 
 
-def counts(passed: int) -> None:
+def print_passed(passed: int) -> None:
+    """Print how many cases passed, as the last line of output."""
     print(json.dumps({"passed": passed}), flush=True)
