@@ -86,6 +86,23 @@ def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(world):
     assert os.listdir(world) == []  # noqa: PTH208  names are enough
 
 
+PREPARING = """
+import os, signal
+import evalmark.cli
+from evalmark.cli.commands import app
+
+app._prepare_streams = lambda: os.kill(os.getpid(), signal.SIGINT)
+evalmark.cli.main(["list"])
+"""
+
+
+def test_ctrl_c_before_the_command_is_parsed_is_one_word(world):
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-c", PREPARING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "\nInterrupted.\n")
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("after", [0.15 + 0.03 * n for n in range(17)])

@@ -34,11 +34,18 @@ def main(arguments: list[str] | None = None) -> None:
         if arguments is None:
             gc.freeze()  # modules stay until the end; searching them for cycles would only cost time
     except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted before anything started.\n")
-        supervised.send_exit_code(130)
-        raise SystemExit(130) from None
+        raise _interrupted("Interrupted before anything started.") from None
     try:
         program.main(arguments)
+    except KeyboardInterrupt:  # before or after the part that handles it
+        raise _interrupted("Interrupted.") from None
     except SystemExit as left:
         supervised.send_exit_code(left.code)
         raise
+
+
+def _interrupted(text: str) -> SystemExit:
+    """Print the text, report the exit code to the supervising process, and return the exit."""
+    sys.stderr.write(f"\n{text}\n")
+    supervised.send_exit_code(130)
+    return SystemExit(130)
