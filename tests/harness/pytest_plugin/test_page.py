@@ -60,6 +60,16 @@ def test_without_being_asked_the_page_s_evals_are_skipped_and_that_is_said(suite
     assert said in ended.text
 
 
+def test_without_a_judge_the_page_s_files_run_and_one_sentence_says_how_to_name_one(suite):
+    for name, text in FILES.items():
+        suite.write(name, text)
+    ended = suite.run(OPENAI_API_KEY="")
+    assert (ended.code, set(ended.counts)) == (1, {"passed", "unscored"})
+    assert ended.text.count("no judge is named; use --evalmark-judge PROVIDER/MODEL") == 1
+    soft = suite.run("--evalmark-soft", OPENAI_API_KEY="")
+    assert (soft.code, set(soft.counts)) == (0, {"passed", "soft-failed"})
+
+
 def test_a_wrong_answer_fails_its_test_with_the_reason(judged):
     suite, env = judged
     suite.write("test_capitals.py", FILES["test_capitals.py"].replace("It is Oslo.", "It is Bergen."))

@@ -19,6 +19,11 @@ _PAGE_RULES = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """Rules of base.css for whole pages, for forms and for paper."""
+_NOTEBOOK_RESET = (
+    "h2 { margin: .8rem 0 .4rem; } .opening h2 { margin: 0; } table { table-layout: auto; border: 0; margin: 0; color: inherit; font: inherit; } "
+    "tbody tr, tbody tr:nth-child(odd) { background: none; } th, td { max-width: none; } dt { float: none; width: auto; font-weight: normal; }"
+)
+"""Undoes the rules of notebooks that the style sheet does not set itself."""
 _LIGHT_THEMES = ('[data-jp-theme-light="true"]', ".vscode-light", "html[theme=light]")
 _DARK_THEMES = ('[data-jp-theme-light="false"]', ".vscode-dark", "html[theme=dark]")
 
@@ -44,8 +49,9 @@ def fragment_stylesheet() -> Markup:
         themes.append(f"{', '.join(f'{place} .evalmark' for place in places)} {{{colors}}}")
     own = "padding: .8rem 1rem; background: var(--back); color: var(--text); font: 14px/1.5 system-ui, sans-serif;"
     own += " overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 7px;"
-    nested = f"{own}\nh2 {{ margin: .8rem 0 .4rem; }} .opening h2 {{ margin: 0; }} tbody tr {{ background: none; }} table {{ color: inherit; font: inherit; }}\n{rules}"
-    return Markup(f".evalmark {{{light}}}\n" + "\n".join(themes) + f"\n.evalmark {{ {nested} }}")  # noqa: S704  trusted files
+    # The class three times: as specific as the rules of notebooks for tables and lists, which would else win.
+    nested = f"{own}\n{_NOTEBOOK_RESET}\n{rules}"
+    return Markup(f".evalmark {{{light}}}\n" + "\n".join(themes) + f"\n.evalmark.evalmark.evalmark {{ {nested} }}")  # noqa: S704  trusted files
 
 
 def script(texts: Iterable[str] = ()) -> str:
