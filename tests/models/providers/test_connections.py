@@ -344,10 +344,11 @@ def test_the_request_names_path_and_host(address, line, host):
     where = asyncio.run(run())
     first, *fields = server.heads[0].decode().strip().split("\r\n")
     assert first == f"POST {line} HTTP/1.1"
-    assert dict(field.lower().split(": ", 1) for field in fields) == {
+    sent = dict(field.lower().split(": ", 1) for field in fields)
+    assert sent.pop("accept-encoding").startswith("gzip, deflate")  # with zstd by aiohttp on Python 3.14
+    assert sent == {
         "host": host.replace("HOST", where),
         "accept": "application/json",
-        "accept-encoding": "gzip, deflate",
         "content-type": "application/json",
         "user-agent": "evalmark",
         "x-own": "1",

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,8 @@ from evalmark import Output, Score
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply
 from evalmark.errors import RunStoppedError, StoreFullError
+from evalmark.runs.cluster.coordinator import Coordinator
+from evalmark.runs.engine.work import Limits, Work
 from evalmark.testing.memory import MemorySink
 from evalmark.tools import replayed
 
@@ -20,6 +23,7 @@ from .stories import (
     Story,
     Upper,
     asking,
+    bad_row,
     elsewhere,
     flaky,
     here,
@@ -230,3 +234,24 @@ def test_a_sink_that_breaks_ends_the_run_whatever_waits_for_it(how, full_after):
 def test_scores_that_a_scorer_cannot_give_are_errors_as_here():
     world = elsewhere(Story(trials=lambda: trials(2), work=plain(Is("x", bad="x1"))))
     assert [score.status for result in world.found for score in result.scores] == ["scored", "error"]
+
+
+def test_a_wait_for_space_that_is_cancelled_records_nothing_twice():
+    async def story():
+        config = SimpleNamespace(calls=None, services=None, max_items=1, pool=SimpleNamespace(size=0))
+        work = Work(trials=[], targets={}, scorers=[], sink=sink)
+        coordinator = Coordinator(work, Limits(window=2), config, asyncio.Event(), None)
+        coordinator.queue.ready_results.extend(map(bad_row, range(6)))
+        recording = asyncio.create_task(coordinator.record_ready())
+        await asyncio.sleep(0)
+        assert not recording.done()
+        recording.cancel()
+        await asyncio.gather(recording, return_exceptions=True)
+        writing = asyncio.create_task(coordinator._recorder.run())
+        await coordinator.record_ready()
+        coordinator._recorder.end()
+        await writing
+
+    sink = MemorySink()
+    run_in_virtual_time(story())
+    assert [result.trial.position for result in sink.results] == list(range(6))

@@ -69,7 +69,10 @@ def add_import_folders(folders: Sequence[Path]) -> None:
     for folder in reversed([*map(str, folders)]):
         if folder not in sys.path:
             sys.path.insert(0, folder)
-    importlib.invalidate_caches()
+    # `importlib.invalidate_caches` would load `importlib.metadata`, from Python 3.13 on.
+    for finder in list(sys.path_importer_cache.values()):
+        if hasattr(finder, "invalidate_caches"):
+            finder.invalidate_caches()
 
 
 def _namesake_message(module: str, folders: Sequence[Path]) -> str:

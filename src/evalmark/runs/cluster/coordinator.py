@@ -144,12 +144,7 @@ class Coordinator:
         """Record the results that need no worker."""
         results, was_full = self.queue.ready_results, self.queue.is_full
         while results:
-            result = results.popleft()
-            try:
-                await self._recorder.put(result)
-            except asyncio.CancelledError:
-                results.appendleft(result)
-                raise
+            await self._recorder.put(results.popleft())  # queued at once, also if the wait for space is cancelled
         if was_full:
             self.notify_all()
 

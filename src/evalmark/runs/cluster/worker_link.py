@@ -164,14 +164,16 @@ class WorkerLink:
             self._coordinator.queue.free(self._slot, message.more)
 
     async def _record(self, message: TrialFinished) -> None:
-        """Record a result. Only then is the trial done; if this is cancelled before, another worker gets it."""
+        """Record a result: it is queued at once, so the trial is done even if the wait for space is cancelled."""
         result = self._coordinator.queue.result(self._slot, message)
         if result is None:
             return
-        await self._coordinator.put(result)
         self._coordinator.queue.done(self._slot, message)
-        if self._coordinator.queue.is_done:
-            self._coordinator.notify_all()
+        try:
+            await self._coordinator.put(result)
+        finally:
+            if self._coordinator.queue.is_done:
+                self._coordinator.notify_all()
 
     def _over(self, message: WorkerDone) -> None:
         self.is_over = True
