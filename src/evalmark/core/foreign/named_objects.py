@@ -71,7 +71,7 @@ def add_import_folders(folders: Sequence[Path]) -> None:
             sys.path.insert(0, folder)
     # `importlib.invalidate_caches` would load `importlib.metadata`, from Python 3.13 on.
     for finder in list(sys.path_importer_cache.values()):
-        if hasattr(finder, "invalidate_caches"):
+        if finder is not None and hasattr(finder, "invalidate_caches"):
             finder.invalidate_caches()
 
 
