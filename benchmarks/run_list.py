@@ -8,6 +8,8 @@ import asyncio
 import random
 import re
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -86,6 +88,22 @@ def measure(store: Store, runs: int, results: int, add_row: AddRow) -> None:
         add_row(what=f"{what}, nothing new", found=looks, unit="ms")
 
 
+def measure_command(path: Path, runs: int, add_row: AddRow) -> None:
+    """`evalmark list` as a process of its own: first with totals to calculate, then with stored ones."""
+    for what, words in {
+        "evalmark list, first time": [],
+        "evalmark list": [],
+        f"evalmark list -n {runs}, first time": ["-n", str(runs)],
+        f"evalmark list -n {runs}": ["-n", str(runs)],
+        "evalmark list, of a suite": ["suite 3"],
+    }.items():
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "evalmark", "list", *words, "--store", path], check=True, capture_output=True
+        )
+        add_row(what=what, found=(time.perf_counter() - started) * 1_000, unit="ms", note=f"{runs:,} runs")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1_000)
@@ -101,6 +119,7 @@ def main() -> None:
         fill(Path(name) / "evalmark.db", how.results)
         begin(store, how.results)
         measure(store, how.runs, how.results, add_row)
+        measure_command(Path(name) / "evalmark.db", how.runs, add_row)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def test_only_our_own_colours_reach_the_terminal(color):
     text = (
         run_screen(run, TerminalStyle(color=color, store=HOSTILE_TEXT))
         + case_screen(run.results[0], TerminalStyle(color=color))
-        + run_list_screen([ListedRun(run=run)], TerminalStyle(color=color))
+        + run_list_screen([ListedRun(run=run, totals=TOTALS)], TerminalStyle(color=color))
     )
     left = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
     assert not [c for c in left if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
@@ -165,7 +165,7 @@ def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
 
 def test_a_list_without_runs_says_so():
     assert run_list_screen([]).strip() == "No runs yet."
-    assert "20261121-101500-3f9a" in run_list_screen([ListedRun(run=RUN)])
+    assert "20261121-101500-3f9a" in run_list_screen([ListedRun(run=RUN, totals=TOTALS)])
 
 
 TOTALS = RunTotals(verdict="fail", trials=21, passed=12, judged=18, rate=12 / 18, low=0.437, high=0.837)
@@ -204,10 +204,10 @@ def test_a_narrow_list_leaves_columns_out_rather_than_cut_figures(width, heading
 def test_a_list_tells_unfinished_runs_and_those_that_are_not_summed_up():
     runs = [replace(RUN, status="interrupted"), RUN]
     text = run_list_screen(
-        [ListedRun(run=run, totals=totals) for run, totals in zip(runs, (TOTALS, None), strict=True)]
+        [ListedRun(run=run, totals=totals) for run, totals in zip(runs, (TOTALS, RunTotals(trials=21)), strict=True)]
     )
     assert "interrupted" in text
-    assert "1 large run" in text
+    assert "1 run without a verdict yet" in text
 
 
 def test_where_there_are_several_datasets_a_case_names_its_own():

@@ -15,16 +15,19 @@ from . import flags
 
 if TYPE_CHECKING:
     from evalmark.cli.commands import sessions as session_commands
+    from evalmark.core.values import run as run_values
     from evalmark.core.values.run import Run, RunTotals
     from evalmark.core.values.spending import Spending
     from evalmark.reports.terminal import run_list, sessions
     from evalmark.reports.terminal.run_list import ListedRun
     from evalmark.stats.summary import totals as run_totals
+    from evalmark.storage.queries.verdict_counts import VerdictCounts
     from evalmark.storage.results import run_ids
     from evalmark.storage.store import store as stored
     from evalmark.storage.store.store import Store
 else:
     session_commands = LazyModule("evalmark.cli.commands.sessions")
+    run_values = LazyModule("evalmark.core.values.run")
     run_list = LazyModule("evalmark.reports.terminal.run_list")
     sessions = LazyModule("evalmark.reports.terminal.sessions")
     run_totals = LazyModule("evalmark.stats.summary.totals")
@@ -33,8 +36,10 @@ else:
 
 TAG = "tag:"
 """The beginning of a condition on the tags of runs."""
-_MOST_READ = 200_000
-"""Results that one list reads to calculate totals; totals of further runs are calculated by the next list."""
+_MOST_READ = 50_000
+"""Results that one list reads to calculate totals; those of further runs are calculated by the next list."""
+_MOST_SUMMED = 200
+"""Runs whose totals one list calculates."""
 
 
 def add(app: typer.Typer) -> None:
@@ -105,24 +110,41 @@ def _is_of(run: "Run", condition: str) -> bool:
 
 
 def _with_totals(run_store: "Store", runs: "Sequence[Run]") -> "list[ListedRun]":
-    """Add the totals of runs; those that are not stored are calculated, as long as that reads few results."""
+    """Add the totals of runs; those that are not stored are calculated, as long as that reads few results.
+
+    Runs under way, killed runs and runs beyond that limit get the pass rate that counting gives, without verdict and interval.
+    """
     known = dict(run_store.totals(runs))
     missing = [run for run in runs if run.id not in known]
     new: list[tuple[Run, RunTotals]] = []
-    left = _MOST_READ
+    left, runs_left = _MOST_READ, _MOST_SUMMED
     for run, counts in zip(missing, run_store.all_verdict_counts(missing) if missing else (), strict=True):
-        left -= sum(counts.verdicts.values())
-        if left < 0 and new:
-            break
+        known[run.id] = _counted(counts)
+        if run.finished is None or run.status == "running" or known[run.id].trials > left or not runs_left:
+            continue
         known[run.id] = run_totals.run_totals(run)
-        if run.finished and run.status != "running":
-            new.append((run, known[run.id]))
+        new.append((run, known[run.id]))
+        left, runs_left = left - known[run.id].trials, runs_left - 1
     if new:
         run_store.save_totals(new)
     return [
-        run_list.ListedRun(run=run, totals=known.get(run.id), spending=run.spending or run_store.spending(run.id))
+        run_list.ListedRun(
+            run=run,
+            totals=known[run.id],
+            # A killed run has no spending in its header, but the call log has it.
+            spending=run.spending if run.finished else run_store.spending(run.id),
+        )
         for run in runs
     ]
+
+
+def _counted(counts: "VerdictCounts") -> "RunTotals":
+    trials = sum(counts.verdicts.values())
+    if counts.counted is None:
+        return run_values.RunTotals(trials=trials)
+    passed, judged = counts.counted.get("pass", 0), sum(counts.counted.get(verdict, 0) for verdict in ("pass", "fail"))
+    rate = passed / judged if judged else None
+    return run_values.RunTotals(trials=trials, passed=passed, judged=judged, rate=rate)
 
 
 def _values(listed: "ListedRun") -> Mapping[str, Any]:
@@ -139,7 +161,7 @@ def _values(listed: "ListedRun") -> Mapping[str, Any]:
         "finished": run.finished,
         "target": run.target,
         "commit": run.revision or None,
-        **{field: None if totals is None else getattr(totals, field) for field in fields},
+        **{field: getattr(totals, field) for field in fields},
         **_cost(listed.spending),
     }
 

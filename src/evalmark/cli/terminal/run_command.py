@@ -68,8 +68,6 @@ else:
 
 SAME_SIGNAL_SECONDS = 0.2
 """Seconds in which a second signal counts as the same one: a process group gets it directly and from the supervisor."""
-_MANY = 5_000
-"""Trials of a run whose totals are stored at its end."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 
 
@@ -214,7 +212,7 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
         compared = None if compared is None else with_store_flag(compared, settings.store)
         summary = summarise(run, collected=None if live is None else live.finish())
         verdict = apply_gate(summary, run.gate)
-        if summary.trials > _MANY and run.status == "complete":
+        if run.finished:
             run_store.save_totals([(run, run_totals(run, summary))])  # a list would read all results for them
         if not show.quiet:
             look = replace(

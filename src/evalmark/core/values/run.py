@@ -164,8 +164,9 @@ TotalVerdict = Literal["pass", "fail", "cannot tell", "not gated", "not scored"]
 class RunTotals:
     """What a list of runs shows of the results of one run."""
 
-    verdict: TotalVerdict
-    """The verdict of the gate; `not gated` if nothing could fail, `not scored` if the run has no metrics."""
+    verdict: TotalVerdict | None = None
+    """The verdict of the gate; `not gated` if nothing could fail, `not scored` if the run has no metrics; None if it is not
+    calculated, for example while the run goes on."""
     trials: int
     passed: int = 0
     judged: int = 0

@@ -32,8 +32,7 @@ class ListedRun:
     """A run in the list."""
 
     run: Run
-    totals: RunTotals | None = None
-    """None if they are not calculated."""
+    totals: RunTotals
     spending: Sequence[Spending] = ()
 
 
@@ -52,8 +51,8 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT)
     for one, row in zip(runs, rows, strict=True):
         color = COLORS.get(_verdict(one), "")
         table.add_row(*(Text(row[name], style=color if name == "verdict" else "") for name in shown))
-    unknown = sum(one.totals is None for one in runs)
-    more = f"{count(unknown, 'large run')} not summed up yet; the next list shows more." if unknown else ""
+    unknown = sum(not _verdict(one) for one in runs)
+    more = f"{count(unknown, 'run')} without a verdict yet; the next list calculates more of them." if unknown else ""
     return render([table, *([Text(more, style="dim")] if more else [])], style)
 
 
@@ -76,9 +75,7 @@ def _title(heading: str) -> str:
 
 
 def _verdict(listed: ListedRun) -> str:
-    if listed.run.status == "complete" and listed.totals is not None:
-        return listed.totals.verdict
-    return "" if listed.run.status == "complete" else listed.run.status
+    return listed.run.status if listed.run.status != "complete" else listed.totals.verdict or ""
 
 
 def _cells(listed: ListedRun) -> dict[str, str]:
@@ -89,7 +86,7 @@ def _cells(listed: ListedRun) -> dict[str, str]:
         "run": run.id,
         "suite": run.name,
         "name": run.given_name,
-        "passed": GAP if totals is None or totals.rate is None else percent(totals.rate),
+        "passed": GAP if totals.rate is None else percent(totals.rate),
         "interval": _interval(totals),
         "cost": _cost(listed.spending),
         "limits": run.change,
@@ -101,8 +98,8 @@ def _cells(listed: ListedRun) -> dict[str, str]:
     return {heading: one_line(text) for heading, text in cells.items()}
 
 
-def _interval(totals: RunTotals | None) -> str:
-    if totals is None or totals.low is None or totals.high is None:
+def _interval(totals: RunTotals) -> str:
+    if totals.low is None or totals.high is None:
         return ""
     return f"{100 * totals.low:z.1f} {DASH} {100 * totals.high:z.1f} %"
 

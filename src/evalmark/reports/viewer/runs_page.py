@@ -88,7 +88,7 @@ def _is_wanted(run: Run, query: RunQuery) -> bool:
     if query.status and run.status != query.status:
         return False
     models = [spent.model for spent in run.spending]
-    fields = [run.id, run.name, run.target, run.suite, run.revision, *models]
+    fields = [run.id, run.name, run.given_name, *run.tags, run.target, run.suite, run.revision, *models]
     fields += [info.name for info in run.datasets] + [metric.judge for metric in run.metrics]
     words = query.text.casefold().split()
     text = "\n".join(fields).casefold()
