@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from evalmark import evaluate
+from evalmark.errors import ConfigError
 from evalmark.models.providers import command
 from evalmark.store import open_store
 
@@ -294,3 +296,27 @@ def test_what_a_command_cannot_do_is_refused(evalmark, world, words, message):
     assert found.code == 2
     assert message in found.err
     assert not Path("run").exists()
+
+
+def test_evaluate_takes_a_service_and_a_command_as_a_suite_does(world, service):
+    task = {"http": {"url": f"{service.url}/ask", "body": {"question": "{{input}}"}, "output": "$.answer"}}
+    rows = [{"input": "why", "expected": "WHY"}]
+    assert [r.verdict for r in evaluate(rows, task, ["equals"], store=None).results] == ["pass"]
+    run = evaluate(rows, {"command": ["tr", "a-z", "A-Z"]}, ["equals"], store=None)
+    assert [r.verdict for r in run.results] == ["pass"]
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        pytest.param(
+            {"url": "http://h/"}, "the task is a mapping with url; it takes `http` or `command`.", id="neither"
+        ),
+        pytest.param({"http": {"url": "h"}}, '`target.http.url` is "h"; it takes an address', id="no address"),
+        pytest.param({"command": ["no-such-program-7"]}, "is not installed, or not on the PATH", id="no program"),
+    ],
+)
+def test_a_faulty_mapping_is_refused_by_evaluate(world, task, message):
+    with pytest.raises(ConfigError) as refused:
+        evaluate([{"input": "a"}], task, ["equals"], store=None)
+    assert message in str(refused.value)

@@ -5,9 +5,10 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Target
 from evalmark.core.settings import Replay, Settings
 from evalmark.core.sync import run_sync
@@ -35,6 +36,11 @@ from .notebook_progress import notebook_progress
 from .options import RunOptions
 from .recorded_cases import recorded_cases
 
+if TYPE_CHECKING:
+    from evalmark.runs.planning import service_targets
+else:
+    service_targets = LazyModule("evalmark.runs.planning.service_targets")
+
 SETTINGS = (
     "jobs",
     "timeout",
@@ -50,7 +56,7 @@ SETTINGS = (
 """Options that are settings too."""
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
-Task = Callable[..., Any] | str | None
+Task = Callable[..., Any] | str | Mapping[str, Any] | None
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -110,7 +116,8 @@ def evaluate(
     Args:
         data: A list of cases or of mappings with the same fields, the path of a dataset, or `sessions:PROJECT` for the
             labelled outputs of a recorded project.
-        task: What is under test: a function of the input, sync or async, or `module:attribute`. None scores the outputs
+        task: What is under test: a function of the input, sync or async, `module:attribute`, or a service or a command as in a
+            suite, such as `{"http": {"url": ...}}`. None scores the outputs
             that the rows bring.
         scorers: Names, `{name: settings}`, or functions of `case`, `output`, `expected` and so on.
         options: By name; see `EvaluateOptions`: `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`,
@@ -182,7 +189,11 @@ def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: Evalua
     specs = scorer_specs(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
     source = source.clustered_by(options.get("cluster") or "")
-    target: Target = GivenTarget() if task is None else as_target(task, folders=(here,))
+    target: Target = GivenTarget()
+    if isinstance(task, Mapping):
+        target = service_targets.mapping_target(task, models, here)
+    elif task is not None:
+        target = as_target(task, folders=(here,))
     plan = Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),

@@ -2,13 +2,18 @@
 
 import shlex
 import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.allowed_folders import AllowedFolders
 from evalmark.core.protocols import Target
 from evalmark.core.text import one_line
-from evalmark.inputs.suites.services import VARIABLE, relative_program
+from evalmark.inputs.documents.document import DataPath
+from evalmark.inputs.suites.schema import dotted_path, schema_faults
+from evalmark.inputs.suites.services import VARIABLE, command_of, http_of, relative_program
 from evalmark.inputs.suites.suite import CommandSpec, HttpSpec
 from evalmark.models.providers.command import CommandProgram, content_hash
 from evalmark.runs.targets.service import ServiceTarget, template_faults
@@ -16,6 +21,36 @@ from evalmark.runs.targets.service import ServiceTarget, template_faults
 from .models import ModelFactory
 
 _LONGEST_NAME = 60
+
+
+def mapping_target(task: Mapping[str, Any], models: ModelFactory, folder: Path) -> Target:
+    """Return the service or the command that a mapping in Python describes, as a suite would.
+
+    What Python names is the user's own word, so any program may be named.
+
+    Raises:
+        ConfigError: the mapping has faults; all of them are named.
+    """
+    checked = {"datasets": ["-"], "metrics": ["-"], "target": dict(task)}
+    faults = [fault.sentence for fault in schema_faults(checked)[0]]
+
+    def add_fault(at: DataPath, sentence: str) -> None:
+        faults.append(f"`{dotted_path(at)}` {sentence}")
+
+    spec: HttpSpec | CommandSpec | None = None
+    if "http" in task:
+        spec = http_of(task, lambda at: "", add_fault)
+    elif "command" in task:
+        spec = command_of(task, (folder, folder), lambda at: "", add_fault)
+    else:
+        faults.append(
+            f"the task is a mapping with {', '.join(map(str, task)) or 'no keys'}; it takes `http` or `command`."
+        )
+    if faults or spec is None:
+        raise ConfigError.of(list(dict.fromkeys(faults)))
+    if isinstance(spec, HttpSpec):
+        return http_target(spec, models)
+    return command_target(spec, AllowedFolders((folder, folder), (spec.words[0],)))
 
 
 def http_target(spec: HttpSpec, models: ModelFactory) -> Target:
