@@ -84,7 +84,8 @@ class _Child:
 
     def run(self, words: Sequence[str], read: Path) -> int:
         """Run the command in a new Python, so that changed modules are imported again; return its exit code."""
-        environ = {**os.environ, _READ_FILES: str(read), "EVALMARK_WATCH": "0"}
+        # Python takes a compiled module for current if the source has the same size and was changed in the same second.
+        environ = {**os.environ, _READ_FILES: str(read), "EVALMARK_WATCH": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         self._process = subprocess.Popen([sys.executable, "-m", "evalmark", *words], env=environ)  # noqa: S603  evalmark itself
         try:
             return self._process.wait()
