@@ -5,6 +5,7 @@ import contextlib
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import apsw
 import pytest
@@ -153,6 +154,7 @@ def test_a_run_that_is_being_written_is_refused_and_everything_stays(path):
         with pytest.raises(StoreError, match="is being written by process"):
             store.delete(Deletion(runs=(GONE, "20261121-160000-cccc")))
         assert len(store.runs()) == 3
+    assert not isinstance(store.path, Path) or not path.with_name("evalmark.db-erase").exists()
 
 
 @in_a_file

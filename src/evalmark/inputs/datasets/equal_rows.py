@@ -1,6 +1,7 @@
 """Finds rows that equal earlier ones in everything but the id."""
 
 from evalmark.core.text import count
+from evalmark.core.values.case import is_generated_id
 
 _NAMED = 3
 """Rows in a note."""
@@ -17,6 +18,8 @@ class EqualRows:
     def add(self, case_id: str, place: str, content: int) -> None:
         """Add the next row: its id, its file and line, and a hash of its content."""
         label = f"{case_id!r} ({place})" if place else repr(case_id)
+        if place and is_generated_id(case_id):
+            label = place
         first = self._first.setdefault(content, label)
         if first is not label:
             self.count += 1

@@ -128,11 +128,26 @@ def note_deletion(path: StoreLocation, deletion: Deletion) -> None:
     if not isinstance(path, Path):
         return
     runs, sessions = _pending(path)
-    ids = [[*{*runs, *deletion.runs}], [*{*sessions, *deletion.sessions}]]
+    _write_note(path, [*{*runs, *deletion.runs}], [*{*sessions, *deletion.sessions}])
+
+
+def withdraw_note(path: StoreLocation, deletion: Deletion) -> None:
+    """Remove the note of a deletion that did not happen."""
+    if not isinstance(path, Path):
+        return
+    runs, sessions = _pending(path)
+    left = [id_ for id_ in runs if id_ not in deletion.runs], [id_ for id_ in sessions if id_ not in deletion.sessions]
+    if any(left):
+        _write_note(path, *left)
+    else:
+        pending_path(path).unlink(missing_ok=True)
+
+
+def _write_note(path: Path, runs: Sequence[str], sessions: Sequence[str]) -> None:
     with store_errors(path, what="the note of the deletion"):
         handle = os.open(pending_path(path), os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(ids, file)
+            json.dump([runs, sessions], file)
             file.flush()
             os.fsync(file.fileno())
 

@@ -267,7 +267,11 @@ class Store:
         """
         self._recover()
         stored_deletion.note_deletion(self.path, deletion)
-        self._access.write(lambda db: stored_deletion.delete(db, self.path, deletion, self._here), "the change")
+        try:
+            self._access.write(lambda db: stored_deletion.delete(db, self.path, deletion, self._here), "the change")
+        except StoreError:
+            stored_deletion.withdraw_note(self.path, deletion)
+            raise
         return stored_deletion.erase(self.path)
 
     def labels_of_run(self, run_id: str) -> int:
