@@ -29,6 +29,8 @@ def refuse(*arguments, **named):
 
 
 asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = refuse
+processes = multiprocessing.popen_spawn_posix.Popen
+processes.kill = processes.terminate
 """
 
 
