@@ -66,7 +66,7 @@ def test_the_list_of_runs_is_as_it_was(evalmark, sessions):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(["list", "sesions"], "'sesions' cannot be listed", id="a list of nothing"),
+        pytest.param(["list", "sesions"], "no run matches 'sesions'", id="a list of nothing"),
         pytest.param(["list", "sessions", "dem"], "did you mean demo?", id="a project that is close"),
         pytest.param(["list", "sessions", "zzz"], "there are sessions of demo, other", id="a project that is not"),
         pytest.param(["show", "f"], "nor is a session or an answer recorded under 'f'", id="an id of nothing"),

@@ -1,7 +1,6 @@
 """`evalmark run` as a user types it: verdicts, exit codes, reports, and every kind of wrong call."""
 
 import json
-import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -205,7 +204,7 @@ def test_a_case_is_shown_by_the_start_of_its_id(evalmark, world):
     assert "✓ north\n" in whole
     assert "north-1" not in whole
     several = evalmark("show", "--case", "nor")
-    assert (several.code, "2 cases whose ids start with 'nor', such as 'north', 'north-1'" in several.err) == (2, True)
+    assert (several.code, "2 cases that start with 'nor', such as 'north', 'north-1'" in several.err) == (2, True)
     near = evalmark("show", "--case", "soth")
     assert (near.code, "has no case 'soth'; did you mean 'south'" in near.err) == (2, True), near.text
 
@@ -216,10 +215,8 @@ def test_cases_without_ids_are_known_by_their_words(evalmark, world):
     (world / "suite.json").write_text('{"datasets": ["cases.jsonl"], "metrics": ["equals"]}', encoding="utf-8")
     said = evalmark("run", "suite.json", "--filter", "capital", "-o", "run.md")
     assert "0 of 1 passed" in said.out, said.text
-    assert re.search(
-        r"<summary>[0-9a-f]{12} “What is the capital of Peru\?” \(fail\)",
-        (world / "run.md").read_text(encoding="utf-8"),
-    )
+    assert "<summary>What is the capital of Peru? (fail)" in (world / "run.md").read_text(encoding="utf-8")
+    assert "✗ What is the capital of Peru?\n" in evalmark("show", "--case", "What is the cap").out
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_fall_is_marked_in_every_report_and_changes_no_exit_code(evalmark, sui
     assert (last.change, before.change) == ("worse", "")
     listed = evalmark("list").out.splitlines()
     assert listed[1].split()[-1] == "limits"
-    assert [line.split()[-1] for line in listed[2:5]] == ["worse", "24", "24"]
+    assert [line.split()[-1] for line in listed[2:5]] == ["worse", "%", "%"]
     assert "outside of its control limits, for the worse" in " ".join(evalmark("show", "last").out.split())
     assert evalmark("report", "last", "--to", "github").code in (0, 1)
     assert "outside of its control limits, for the worse" in Path("summary.md").read_text()
