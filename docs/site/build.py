@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import typer
-import typer.main
 
-from evalmark.cli.commands.app import VERBS, program
+from evalmark.cli.commands.app import VERBS, parsed_command, program
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -42,7 +41,7 @@ def copy_pages(to: Path) -> None:
 
 def commands() -> Iterator[tuple[str, typer.core.TyperCommand]]:
     """Yield every command with its name, in the order of `--help`."""
-    group = typer.main.get_command(program())
+    group = parsed_command(program())
     for verb in VERBS:
         command = group.commands[verb]
         below = getattr(command, "commands", {})
@@ -53,14 +52,13 @@ def commands() -> Iterator[tuple[str, typer.core.TyperCommand]]:
 
 def as_cell(text: str) -> str:
     """Escape a text of the help for a cell of a table; code in backticks stays code."""
-    text = re.sub(r"\b(\d+)<=x<=1000000000\b", r"\1 or more", " ".join(text.split()))
-    text = re.sub(r"\b([\d.]+)<=x<=([\d.]+)\b", r"\1 to \2", text)
-    return re.sub(r"([*_\[\]])", r"\\\1", html.escape(text, quote=False)).replace("|", "&#124;")
+    text = html.escape(" ".join(text.split()), quote=False)
+    return re.sub(r"([*_\[\]])", r"\\\1", text).replace("|", "&#124;")
 
 
 def as_flag(text: str) -> str:
-    """Write a flag with its placeholder as code, without the names of Python types."""
-    return f"<code>{html.escape(re.sub(r' <.*>$', '', text), quote=False).replace('|', '&#124;')}</code>"
+    """Write a flag with its placeholder as code."""
+    return f"<code>{html.escape(text, quote=False).replace('|', '&#124;')}</code>"
 
 
 def command_reference() -> str:

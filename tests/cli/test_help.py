@@ -1,5 +1,7 @@
 """The help pages: one line for each verb, and the exit codes as a table."""
 
+import re
+
 import pytest
 import typer.main
 
@@ -39,6 +41,12 @@ def test_the_help_of_a_verb_shows_its_exit_codes_one_a_line(evalmark, verb):
     table = evalmark(verb, "--help").out.split("Exit codes:\n")[1].rstrip().splitlines()
     assert len(table) >= 2
     assert all(line.split()[0] in {"0", "1", "2", "3", "130"} and len(line) <= 80 for line in table)
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "models get", "cache list"])
+def test_the_help_of_a_verb_shows_no_type_of_python_and_no_range(evalmark, verb):
+    said = evalmark(*verb.split(), "--help").out
+    assert not re.search(r"<[a-z]+|\bx[<>]=|<=x|\[default:\s*\n", said)
 
 
 @pytest.mark.parametrize("verb", ["get", "list"])

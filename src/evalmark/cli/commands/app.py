@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -28,6 +29,8 @@ else:
     doctor = LazyModule("evalmark.cli.commands.doctor")
 
 PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
+RANGE = re.compile(r"\bx[<>]=|<=x\b")
+"""The range of a number as typer writes it: `0<=x<=1` or `x>=1`."""
 MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end before the process exits without them."""
 
@@ -75,6 +78,11 @@ def program(verb: str = "") -> typer.Typer:
     for group in app.registered_groups:
         group.short_help = VERBS[str(group.name)][1]
     return app
+
+
+def parsed_command(app: typer.Typer) -> Any:
+    """Return the command that parses the arguments of a program and prints its help."""
+    return _with_plain_parameters(typer.main.get_command(app))
 
 
 def overview() -> typer.Typer:
@@ -125,10 +133,8 @@ def main(arguments: list[str] | None = None) -> None:
     verb = next((word for word in arguments or _words_to_complete() if word in VERBS), "")
     try:
         _check_working_directory()
-        command = typer.main.get_command(program(verb) if verb else overview())
-        _convert_given_values(with_variables(_refuse_user_exits(command)))(
-            args=arguments, prog_name="evalmark", obj=arguments
-        )
+        command = parsed_command(program(verb) if verb else overview())
+        with_variables(_refuse_user_exits(command))(args=arguments, prog_name="evalmark", obj=arguments)
     except RunAbortedError as error:
         if not print_by_supervisor(str(error)):
             print_error(f"{error}\n")
@@ -170,10 +176,38 @@ class _Option(TyperOption):
     def process_value(self, ctx: Any, value: Any) -> Any:
         return _process_value(self, ctx, value, super().process_value)
 
+    def get_help_record(self, ctx: Any) -> tuple[str, str] | None:
+        return _plain_record(super().get_help_record(ctx))
+
 
 class _Argument(TyperArgument):
     def process_value(self, ctx: Any, value: Any) -> Any:
         return _process_value(self, ctx, value, super().process_value)
+
+    def get_help_record(self, ctx: Any) -> tuple[str, str] | None:
+        return _plain_record(super().get_help_record(ctx))
+
+    def get_usage_pieces(self, ctx: Any) -> list[str]:
+        name = self.metavar or str(self.name)
+        return [(name if self.required else f"[{name}]") + ("..." if self.nargs != 1 else "")]
+
+
+def _plain_record(record: tuple[str, str] | None) -> tuple[str, str] | None:
+    r"""Return a line of the help without Python types and ranges, and with the default before the full stop.
+
+    >>> _plain_record(("RUN <str>", "A run.  [required]"))
+    ('RUN', 'A run [required].')
+    >>> _plain_record(("-n N", "Number of cases.  [default: 50; 1<=x<=1000000000]"))
+    ('-n N', 'Number of cases [default:\xa050].')
+    """
+    if record is None:
+        return None
+    text, bracket, extra = record[1].rpartition("  [")
+    if bracket:
+        kept = "; ".join(part for part in extra.removesuffix("]").split("; ") if not RANGE.search(part))
+        text = f"{text.removesuffix('.')} [{kept}]." if kept else text
+    text = text if bracket else record[1]
+    return record[0].partition(" <")[0], text.replace("[default: ", "[default:\xa0")  # on one line with its value
 
 
 def _process_value(parameter: Any, ctx: Any, value: Any, process: Callable[[Any, Any], Any]) -> Any:
@@ -203,12 +237,13 @@ def _plain_value(descriptor: Any, value: Any) -> tuple[Any, bool]:
     return value, False
 
 
-def _convert_given_values(command: Any) -> Any:
-    """Convert only the parameters that need it."""
+def _with_plain_parameters(command: Any) -> Any:
+    """Convert only the parameters that need it, and show all in the same plain form in the help."""
     kinds: dict[type, type] = {TyperOption: _Option, TyperArgument: _Argument}
-    for verb in (command, *getattr(command, "commands", {}).values()):
-        for parameter in verb.params:
-            parameter.__class__ = kinds.get(type(parameter), type(parameter))
+    for verb in getattr(command, "commands", {}).values():
+        _with_plain_parameters(verb)
+    for parameter in command.params:
+        parameter.__class__ = kinds.get(type(parameter), type(parameter))
     return command
 
 

@@ -36,14 +36,17 @@ Prompt = Annotated[
     typer.Option("--prompt", metavar="FILE", help="The prompt whose rules are checked, for --against rules."),
 ]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", min=0, max=1, help="Pass threshold for metrics that have none.")
+    float | None,
+    typer.Option("--threshold", metavar="0..1", min=0, max=1, help="Pass threshold for metrics that have none."),
 ]
 Level = Annotated[float, typer.Option("--level", metavar="0..1", help="Confidence level of the intervals.")]
 AllLabels = Annotated[bool, typer.Option("--all-labels", help="Also use labels of outputs that evalmark did not draw.")]
 Canaries = Annotated[
     bool, typer.Option("--canaries", help="Also judge prompt-injection attacks, and report which ones pass.")
 ]
-Cases = Annotated[int, typer.Option("--cases", metavar="N", min=1, max=1000, help="Number of cases that get canaries.")]
+Cases = Annotated[
+    int, typer.Option("--cases", metavar="N", min=1, max=1000, help="Number of cases that get canaries, at most 1000.")
+]
 
 
 def add(app: typer.Typer) -> None:

@@ -44,7 +44,7 @@ def list_calls(
         typer.Option("--match", metavar="TEXT", help="Only calls whose model, tool, key or request contains TEXT."),
     ] = "",
     limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of single calls.")
+        int, typer.Option("-n", "--limit", metavar="N", min=1, max=flags.MAX_COUNT, help="Number of single calls.")
     ] = 50,
     store: flags.Store = None,
 ) -> None:

@@ -64,7 +64,7 @@ NewerRun = Annotated[
 Baselines = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="BASELINE...",
+        metavar="BASELINE",
         help="The earlier run, such as `last~1` or `last-green`; p is adjusted for several. Without one, the targets of RUN are compared.",
     ),
 ]
@@ -81,7 +81,7 @@ Margin = Annotated[
 Level = Annotated[float, typer.Option("--level", metavar="0..1", help="Confidence level of intervals and tests.")]
 Limit = Annotated[
     int,
-    typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of changed cases to show."),
+    typer.Option("-n", "--limit", metavar="N", min=1, max=flags.MAX_COUNT, help="Number of changed cases to show."),
 ]
 Reports = Annotated[
     list[Path] | None,

@@ -47,9 +47,7 @@ def add(app: typer.Typer) -> None:
 
 
 def delete(
-    which: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Runs, or sessions:PROJECT for recorded sessions.")
-    ],
+    which: Annotated[list[str], typer.Argument(metavar="RUN", help="Runs, or sessions:PROJECT for recorded sessions.")],
     yes: Yes = False,
     labelled: Labelled = False,
     baselines: Baselines = False,

@@ -66,7 +66,7 @@ Output = Annotated[
 ]
 Suite = Annotated[
     Path | None,
-    typer.Option("--suite", metavar="FILE", help="The suite that defines the metrics [that of the run]."),
+    typer.Option("--suite", metavar="FILE", help="The suite that defines the metrics [default: that of the run]."),
 ]
 Create = Annotated[
     bool, typer.Option("--create", help="openai-evals: also create the eval and its runs at the service.")

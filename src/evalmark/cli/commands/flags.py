@@ -21,18 +21,32 @@ Store = Annotated[
     typer.Option(
         "--store",
         metavar="FILE|ADDRESS",
-        help="The store of runs: a file, or a postgresql://… address [.evalmark/evalmark.db].",
+        help="The store of runs: a file, or a postgresql://… address [default: .evalmark/evalmark.db].",
     ),
 ]
 MaxUnscored = Annotated[
     int | None,
-    typer.Option("--max-unscored", min=0, max=MAX_COUNT, help="Gate: how many trials may stay unscored [0]."),
+    typer.Option(
+        "--max-unscored",
+        metavar="N",
+        min=0,
+        max=MAX_COUNT,
+        help="Gate: how many trials may stay unscored [default: 0].",
+    ),
 ]
 MaxErrors = Annotated[
     int | None,
-    typer.Option("--max-errors", min=0, max=MAX_COUNT, help="Gate: how many trials may end in an error [0]."),
+    typer.Option(
+        "--max-errors",
+        metavar="N",
+        min=0,
+        max=MAX_COUNT,
+        help="Gate: how many trials may end in an error [default: 0].",
+    ),
 ]
-Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="How many trials run at the same time [10].")]
+Jobs = Annotated[
+    int | None, typer.Option("-j", "--jobs", metavar="N", help="How many trials run at the same time [default: 10].")
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -40,7 +54,10 @@ Timeout = Annotated[
     ),
 ]
 Limit = Annotated[
-    int | None, typer.Option("-n", "--limit", min=1, max=MAX_COUNT, help="Run only the first N cases of each dataset.")
+    int | None,
+    typer.Option(
+        "-n", "--limit", metavar="N", min=1, max=MAX_COUNT, help="Run only the first N cases of each dataset."
+    ),
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -59,11 +76,11 @@ Offline = Annotated[
 ]
 Mode = Annotated[
     str | None,
-    typer.Option("--mode", metavar="exact|fast|int8", help="Arithmetic of the local embedding model [exact]."),
+    typer.Option("--mode", metavar="exact|fast|int8", help="Arithmetic of the local embedding model [default: exact]."),
 ]
 Device = Annotated[
     str | None,
-    typer.Option("--device", metavar="cpu|gpu", help="Where the local embedding model runs [cpu]."),
+    typer.Option("--device", metavar="cpu|gpu", help="Where the local embedding model runs [default: cpu]."),
 ]
 Model = Annotated[
     list[str] | None,
@@ -94,7 +111,14 @@ Embeddings = Annotated[
     typer.Option("--embeddings", metavar="NAME", help="Embedding model: a name, a folder or module:attribute."),
 ]
 Repeat = Annotated[
-    int | None, typer.Option("--repeat", min=1, max=MAX_REPEATS, help="How many times each case runs [1].")
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        max=MAX_REPEATS,
+        help="How many times each case runs, at most 10,000 [default: 1].",
+    ),
 ]
 UntilDecided = Annotated[
     bool,
@@ -103,7 +127,11 @@ UntilDecided = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", min=0, max=MAX_COUNT, help="Seed of --sample [0] and of the random order of --until-decided [random]."
+        "--seed",
+        metavar="N",
+        min=0,
+        max=MAX_COUNT,
+        help="Seed of --sample [default: 0] and of the random order of --until-decided [default: random].",
     ),
 ]
 Sample = Annotated[
@@ -166,7 +194,7 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         metavar="MODE",
-        help="Recorded model replies: auto reuses them, record replaces them, off ignores them, strict uses only them and sends no request [auto].",
+        help="Recorded model replies: auto reuses them, record replaces them, off ignores them, strict uses only them and sends no request [default: auto].",
     ),
 ]
 MaxCost = Annotated[
@@ -179,19 +207,21 @@ MaxTokens = Annotated[
     typer.Option("--max-tokens", metavar="N", help="Stop sending model calls after N input and output tokens."),
 ]
 Connections = Annotated[
-    int | None, typer.Option("--connections", metavar="N", help="Concurrent model calls to one endpoint [as -j].")
+    int | None,
+    typer.Option("--connections", metavar="N", help="Concurrent model calls to one endpoint [default: as -j]."),
 ]
 On = Annotated[
     str | None,
     typer.Option(
         "--on",
         metavar="PLACE",
-        help="Where trials run: local, ray, ray:auto or ray://HOST:PORT [local].",
+        help="Where trials run: local, ray, ray:auto or ray://HOST:PORT [default: local].",
         show_default=False,
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Number of Ray worker processes [one per processor].")
+    int | None,
+    typer.Option("--workers", metavar="N", help="Number of Ray worker processes [default: one per processor]."),
 ]
 TrustCluster = Annotated[
     bool | None,
@@ -225,9 +255,11 @@ Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests 
 Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens per minute to one endpoint.")]
 CallTimeout = Annotated[
     float | None,
-    typer.Option("--call-timeout", metavar="SECONDS", help="Time limit of one attempt of a model call [120]."),
+    typer.Option("--call-timeout", metavar="SECONDS", help="Time limit of one attempt of a model call [default: 120]."),
 ]
-Retries = Annotated[int | None, typer.Option("--retries", metavar="N", help="Retries after a temporary error [5].")]
+Retries = Annotated[
+    int | None, typer.Option("--retries", metavar="N", help="Retries after a temporary error [default: 5].")
+]
 AllowUndecided = Annotated[
     bool, typer.Option("--allow-undecided", help="Exit with 0 if the comparison is inconclusive.")
 ]

@@ -33,22 +33,28 @@ if TYPE_CHECKING:
 Prompt = Annotated[Path, typer.Argument(metavar="FILE", help="A prompt: .prompty, .md or .prompt.yml.")]
 EffortName = Annotated[str, typer.Option("--effort", metavar="min|low|medium|high", help="How many tests to generate.")]
 TestsPerRule = Annotated[
-    int | None, typer.Option("--tests-per-rule", metavar="N", help="Tests per rule in each generation [3].")
+    int | None, typer.Option("--tests-per-rule", metavar="N", help="Tests per rule in each generation [default: 3].")
 ]
 Generations = Annotated[
     int | None,
     typer.Option(
-        "--generations", metavar="N", help="Rounds of generation; later rounds show the model the earlier tests [1]."
+        "--generations",
+        metavar="N",
+        help="Rounds of generation; later rounds show the model the earlier tests [default: 1].",
     ),
 ]
 Expansions = Annotated[
-    int | None, typer.Option("--expansions", metavar="N", help="How often to lengthen each test [0].")
+    int | None, typer.Option("--expansions", metavar="N", help="How often to lengthen each test [default: 0].")
 ]
 MaxRules = Annotated[
     int | None,
-    typer.Option("--max-rules", metavar="N", help="Generate tests only for the first N rules and inverse rules [20]."),
+    typer.Option(
+        "--max-rules", metavar="N", help="Generate tests only for the first N rules and inverse rules [default: 20]."
+    ),
 ]
-PerCall = Annotated[int | None, typer.Option("--max-rules-per-call", metavar="N", help="Rules per model call [5].")]
+PerCall = Annotated[
+    int | None, typer.Option("--max-rules-per-call", metavar="N", help="Rules per model call [default: 5].")
+]
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="PROVIDER/MODEL", help="The model of all stages."),
@@ -59,7 +65,7 @@ ModelFor = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed sent with every model request.")]
 Redo = Annotated[str | None, typer.Option("--redo", metavar="STAGE", help="Repeat this stage and all later stages.")]
-Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Concurrent model calls [10].")]
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", metavar="N", help="Concurrent model calls [default: 10].")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the number of model calls; send nothing.")]
 Report = Annotated[bool, typer.Option("--report", help="Print which rules have tests; send nothing.")]
 

@@ -60,7 +60,7 @@ Partial = Annotated[
     bool,
     typer.Option("--partial", help="Write the suite even if parts of the tests cannot be imported."),
 ]
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read.")]
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or folders to read.")]
 
 
 def add(app: typer.Typer) -> None:

@@ -81,7 +81,7 @@ def add(app: typer.Typer) -> None:
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to write [the current folder].", show_default=False)
+        Path, typer.Argument(metavar="FOLDER", help="Where to write [default: the current folder].", show_default=False)
     ] = Path(),
     rag: Annotated[bool, typer.Option("--rag", help="Write an example of retrieval-augmented generation.")] = False,
     agent: Annotated[bool, typer.Option("--agent", help="Write an example of an agent with tools.")] = False,
@@ -119,7 +119,8 @@ def init(
 
 def schema(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"{', '.join(get_args(SchemaName))} [suite].", show_default=False)
+        str,
+        typer.Argument(metavar="NAME", help=f"{', '.join(get_args(SchemaName))} [default: suite].", show_default=False),
     ] = "suite",
 ) -> None:
     """Print the JSON Schema of a file that evalmark reads or writes, for editors and validators.

@@ -11,12 +11,15 @@ from . import flags
 
 Shards = Annotated[
     list[str],
-    typer.Argument(metavar="SHARD...", help="A store file (its newest shard of each suite), FILE@RUN, or a run's id."),
+    typer.Argument(metavar="SHARD", help="A store file (its newest shard of each suite), FILE@RUN, or a run's id."),
 ]
 Into = Annotated[
     list[str] | None,
     typer.Option(
-        "-o", "--output", metavar="FILE|ADDRESS", help="The store for the merged run; created if missing [--store]."
+        "-o",
+        "--output",
+        metavar="FILE|ADDRESS",
+        help="The store for the merged run; created if missing [default: --store].",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table; only set the exit code.")]

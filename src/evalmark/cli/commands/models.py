@@ -20,7 +20,7 @@ def add(app: typer.Typer) -> None:
 
 
 def get(
-    name: Annotated[str, typer.Argument(help="The model's name.")] = "all-MiniLM-L6-v2",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The model's name.")] = "all-MiniLM-L6-v2",
     offline: flags.Offline = None,
 ) -> None:
     """Download the weights of a model once, and check their SHA-256."""

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 Id = Annotated[
     str | None,
-    typer.Argument(metavar="[ID]", help="A recorded output, a session with one output, or a run with --case."),
+    typer.Argument(metavar="ID", help="A recorded output, a session with one output, or a run with --case."),
 ]
 Thumb = Annotated[str | None, typer.Option("--label", metavar="up|down", help="Thumb up or down.")]
 Score = Annotated[float | None, typer.Option("--score", metavar="0..1", help="Quality from 0 to 1.")]
 Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="The reason.")]
 By = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Name of the annotator [your git name, or your login].")
+    str | None,
+    typer.Option("--by", metavar="NAME", help="Name of the annotator [default: your git name, or your login]."),
 ]
 Case = Annotated[str | None, typer.Option("--case", metavar="ID", help="With a run: the output for this case.")]
 Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="With a run: the output of this target.")]

@@ -28,7 +28,9 @@ Dataset = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute [all-MiniLM-L6-v2]."),
+    typer.Option(
+        metavar="NAME", help="Embedding model: a name, a folder or module:attribute [default: all-MiniLM-L6-v2]."
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -38,11 +40,21 @@ Columns = Annotated[
 ]
 Sufficiency = Annotated[
     float,
-    typer.Option(min=-1, max=1, help="A context is sufficient if its similarity to the question is at least this."),
+    typer.Option(
+        metavar="-1..1",
+        min=-1,
+        max=1,
+        help="A context is sufficient if its similarity to the question is at least this.",
+    ),
 ]
 Hallucination = Annotated[
     float,
-    typer.Option(min=-1, max=1, help="A sentence is unsupported if its similarity to every context is below this."),
+    typer.Option(
+        metavar="-1..1",
+        min=-1,
+        max=1,
+        help="A sentence is unsupported if its similarity to every context is below this.",
+    ),
 ]
 Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How to split answers into sentences.")]
 Metrics = Annotated[

@@ -56,7 +56,7 @@ COMMENTS: Mapping[str, "Host"] = MappingProxyType({"github-comment": "github", "
 Runs = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="RUN...",
+        metavar="RUN",
         help="A run's id, the start of one, `last`, `last~1`, or another store as FILE or FILE@RUN. Several runs are merged.",
     ),
 ]
@@ -86,12 +86,13 @@ Baseline = Annotated[
     ),
 ]
 MinPassRate = Annotated[
-    float | None, typer.Option("--min-pass-rate", min=0, max=1, help="Gate: minimum share of trials that pass, 0 to 1.")
+    float | None,
+    typer.Option("--min-pass-rate", metavar="0..1", min=0, max=1, help="Gate: minimum share of trials that pass."),
 ]
 MinScore = Annotated[
     float | None,
     typer.Option(
-        "--min-score", min=0, max=1, help="Gate: minimum mean of every metric where higher is better, 0 to 1."
+        "--min-score", metavar="0..1", min=0, max=1, help="Gate: minimum mean of every metric where higher is better."
     ),
 ]
 
@@ -127,7 +128,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
 
     Gate flags such as --min-pass-rate replace the gate of the run. Without them, the run's gate does not change the exit code.
 
-    For example: evalmark report last --to html -o report.html --baseline last-green
+    For example: evalmark report last -o report.html --baseline last~1
     """
     _check_formats(to, output)
     page = _review_page(to, post=post)

@@ -23,7 +23,9 @@ Metrics = Annotated[
 ]
 Suite = Annotated[
     Path | None,
-    typer.Option("--suite", metavar="FILE", help="The suite with the metrics, judge and gate [that of the run]."),
+    typer.Option(
+        "--suite", metavar="FILE", help="The suite with the metrics, judge and gate [default: that of the run]."
+    ),
 ]
 
 

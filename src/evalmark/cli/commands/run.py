@@ -30,7 +30,7 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="FILE",
-        help="Suites (YAML or JSON), or folders of suites [evalmark.yaml, else the folder evals].",
+        help="Suites (YAML or JSON), or folders of suites [default: evalmark.yaml, else the folder evals].",
         show_default=False,
     ),
 ]

@@ -51,11 +51,13 @@ def list_runs(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WHICH]...",
+            metavar="WHICH",
             help="Only runs of a suite file, of a name, or with `tag:TAG`; or `sessions [PROJECT]` for recorded sessions.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of entries.")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=1, max=flags.MAX_COUNT, help="Number of entries.")
+    ] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON.")] = False,
     store: flags.Store = None,
 ) -> None:

@@ -68,7 +68,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     calls: Annotated[bool, typer.Option("--calls", help="Show the model and tool calls of each case.")] = False,
     overview: Annotated[bool, typer.Option("--overview", help="Compare the targets of the run side by side.")] = False,
     limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of cases to show.")
+        int, typer.Option("-n", "--limit", metavar="N", min=1, max=flags.MAX_COUNT, help="Number of cases to show.")
     ] = 50,
     worst: flags.Worst = 5,
     store: flags.Store = None,
@@ -173,7 +173,7 @@ def validate(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="Suites, folders of suites, prompts, metrics and datasets [the suites that `evalmark run` finds].",
+            help="Suites, folders of suites, prompts, metrics and datasets [default: the suites that `evalmark run` finds].",
             show_default=False,
         ),
     ] = None,

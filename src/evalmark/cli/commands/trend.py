@@ -37,10 +37,12 @@ Which = Annotated[
     typer.Argument(metavar="SUITE|RUN", help="A suite file, the name of a suite, or one of its runs, such as `last`."),
 ]
 Metric = Annotated[
-    str | None, typer.Option("--metric", metavar="NAME", help="The metric to show, or `all` [pass rate].")
+    str | None, typer.Option("--metric", metavar="NAME", help="The metric to show, or `all` [default: pass rate].")
 ]
-Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="Only this target [all].")]
-Last = Annotated[int, typer.Option("-n", "--last", min=1, max=flags.MAX_COUNT, help="Number of runs to show.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="Only this target [default: all].")]
+Last = Annotated[
+    int, typer.Option("-n", "--last", metavar="N", min=1, max=flags.MAX_COUNT, help="Number of runs to show.")
+]
 Output = Annotated[
     list[Path] | None, typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json or .md. Repeatable.")
 ]

@@ -34,9 +34,11 @@ _PREPARE_AFTER = 0.5
 
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="The run to open first: an id, the start of one, `last` or `last~1`."),
+    typer.Argument(metavar="RUN", help="The run to open first: an id, the start of one, `last` or `last~1`."),
 ]
-Port = Annotated[int, typer.Option("--port", min=0, max=65_535, help="The port of the pages; 0 selects a free one.")]
+Port = Annotated[
+    int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port of the pages; 0 selects a free one.")
+]
 Host = Annotated[
     str,
     typer.Option("--host", metavar="ADDRESS", help=f"An address that other machines can reach; requires {TOKEN}."),
