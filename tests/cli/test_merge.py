@@ -257,7 +257,7 @@ def edited(name):
         pytest.param(lambda: suite(gate={"min_pass_rate": 0.5}), ("2/3",), ALL[:2], "they differ in the gate.", id="another gate"),
         pytest.param(lambda: None, (), ("shard-1.db", "gone.db"), "gone.db: this store file does not exist.", id="a file that is not there"),
         pytest.param(lambda: None, (), ("shard-1.db@zz",), "there is no run 'zz'", id="a run that is not there"),
-        pytest.param(lambda: None, (), ("suite.json",), "suite.json", id="a file that is no store"),
+        pytest.param(lambda: None, (), ("suite.json",), "there is no store yet", id="a suite that never ran"),
         pytest.param(lambda: open_store("empty.db").close(), (), ("shard-1.db", "empty.db"), "empty.db: there are no runs in this store yet", id="a store without runs"),
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import dropwhile, islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import NotFoundError
@@ -67,11 +68,17 @@ def _of_this_suite(store: "Store", reference: str, of: Run) -> Run | None:
     base, back = split_reference(reference)
     if base != "last" or of.id or not (of.name or of.suite):
         return None
-    if (found := next(islice((run for run in store.runs() if is_same_suite(run, of)), back, None), None)) is None:
+    if (found := next(islice((run for run in store.runs() if _is_alike(run, of)), back, None), None)) is None:
         raise NotFoundError(
             f"There is no run {reference!r} of {of.name or of.suite!r} yet, so there is nothing to compare with."
         )
     return found
+
+
+def _is_alike(run: Run, of: Run) -> bool:
+    """Return whether the suites have the same name or the same file name: a suite may be renamed or moved."""
+    file = PurePath(of.suite).name
+    return run.name == of.name or (file != "" and PurePath(run.suite).name == file)
 
 
 def _earlier(store: "Store", of: Run) -> Iterator[Run]:
