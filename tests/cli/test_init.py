@@ -127,7 +127,7 @@ def test_the_workflow_lies_in_the_root_of_the_repository_and_runs_in_the_folder_
     job = workflow["jobs"]["evals"]
     assert job["defaults"]["run"]["working-directory"] == inner
     assert [step["run"] for step in job["steps"] if "run" in step] == [
-        "python -m pip install evalmark",
+        "python -m pip install -r requirements.txt",
         "evalmark run",
         "evalmark report last --to github -o evals.html",
     ]
