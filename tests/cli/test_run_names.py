@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.cli.commands import run_list
+from evalmark.core.values.run import Run
+from evalmark.core.values.spending import Spending
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.run_list import ListedRun, run_list_screen
 from evalmark.storage.queries import run_totals
 from evalmark.store import open_store
 
@@ -101,6 +106,29 @@ def test_a_list_shows_verdict_and_pass_rate(evalmark, suites, monkeypatch):
         "rate": 0.75,
         "cost": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("spending", "text", "cost", "left_out"),
+    [
+        pytest.param((), "", None, 0, id="no model was called"),
+        pytest.param((Spending(model="a", replayed=40),), "$0", 0.0, 0, id="every reply was cached"),
+        pytest.param((Spending(model="a", failed=1),), "unknown", None, 0, id="a failed call may have cost money"),
+        pytest.param((Spending(model="a", calls=2, unknown_cost=2),), "unknown", None, 2, id="no price is known"),
+        pytest.param(
+            (Spending(model="a", calls=1, cost=0.5), Spending(model="b", calls=3, unknown_cost=3)),
+            "$0.50+",
+            0.5,
+            3,
+            id="one price is known",
+        ),
+    ],
+)
+def test_an_unknown_cost_is_not_0_and_cached_replies_cost_nothing(spending, text, cost, left_out):
+    assert run_list._cost(spending) == {"cost": cost, "calls_of_unknown_cost": left_out}
+    listed = ListedRun(run=Run(id="1", name="n", created=""), spending=spending)
+    screen = run_list_screen([listed], TerminalStyle(width=120))
+    assert ("cost" in screen, text in screen.split()) == (bool(text), bool(text))
 
 
 def test_a_list_reads_results_once(evalmark, suites, monkeypatch):

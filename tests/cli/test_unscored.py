@@ -156,6 +156,24 @@ def test_a_gate_without_metrics_and_a_shard_show_the_outputs_as_well(evalmark, s
     assert (merged.code, "· not scored" in merged.out) == (0, True), merged.text
 
 
+def test_outputs_are_shown_beside_errors_and_the_list_hides_no_error(evalmark, world, suite):
+    suite(target="bot:sometimes")
+    with (world / "bot.py").open("a") as file:
+        file.write(
+            "\n\ndef sometimes(question):\n    return answer(question) if 'Peru' in question else broken(question)\n"
+        )
+    said = evalmark("run", "-o", "r.md")
+    assert (said.code, "It is Oslo." in said.out, "--metric NAME" in said.out) == (3, True, True)
+    for report in (
+        (world / "r.md").read_text(),
+        evalmark("report", "last", "--to", "github").out,
+        evalmark("report", "last", "--to", "github-comment").out,
+    ):
+        assert "| b | What is the capital of Peru? | It is Oslo. |" in report
+        assert "(ungated)" not in report
+    assert [run["verdict"] for run in json.loads(evalmark("list", "--json").out)] == ["cannot tell"]
+
+
 def test_validate_says_that_nothing_will_be_scored(evalmark, suite):
     suite()
     said = evalmark("validate")

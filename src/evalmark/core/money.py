@@ -2,7 +2,7 @@
 
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
-from evalmark.core.values.spending import Spending, total_spending
+from evalmark.core.values.spending import Spending, known_cost, total_spending
 
 
 def money(dollars: float) -> str:
@@ -22,12 +22,11 @@ def money(dollars: float) -> str:
 
 def cost(spent: Spending) -> str:
     """Format the known cost, and how many calls have an unknown price."""
-    known = "" if spent.cost is None else money(spent.cost)
+    amount = known_cost(spent)
+    known = "" if amount is None else money(amount)
     if spent.unknown_cost:
         return f"{known}{', ' if known else ''}price unknown for {count(spent.unknown_cost, 'call')}"
-    if known or not (spent.calls or spent.failed):  # what failed may have been paid for
-        return known or "$0"
-    return "price unknown"
+    return known or "price unknown"
 
 
 def calls(spent: Spending) -> str:

@@ -16,6 +16,7 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.cli.commands import sessions as session_commands
     from evalmark.core.values import run as run_values
+    from evalmark.core.values import spending as spendings
     from evalmark.core.values.run import Run, RunTotals
     from evalmark.core.values.spending import Spending
     from evalmark.reports.terminal import run_list, sessions
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 else:
     session_commands = LazyModule("evalmark.cli.commands.sessions")
     run_values = LazyModule("evalmark.core.values.run")
+    spendings = LazyModule("evalmark.core.values.spending")
     run_list = LazyModule("evalmark.reports.terminal.run_list")
     sessions = LazyModule("evalmark.reports.terminal.sessions")
     run_totals = LazyModule("evalmark.stats.summary.totals")
@@ -169,5 +171,6 @@ def _values(listed: "ListedRun") -> Mapping[str, Any]:
 
 
 def _cost(spending: "Sequence[Spending]") -> Mapping[str, Any]:
-    known = [spent.cost for spent in spending if spent.cost is not None]
-    return {"cost": sum(known) if known else None, "calls_of_unknown_cost": sum(s.unknown_cost for s in spending)}
+    """Return the known cost, None for a run that called no model through evalmark, and how many calls it leaves out."""
+    spent = spendings.total_spending(spending)
+    return {"cost": spendings.known_cost(spent) if spending else None, "calls_of_unknown_cost": spent.unknown_cost}

@@ -165,12 +165,13 @@ class RunTotals:
     """What a list of runs shows of the results of one run."""
 
     verdict: TotalVerdict | None = None
-    """The verdict of the gate; `not gated` if nothing could fail, `not scored` if the run has no metrics; None if it is not
-    calculated, for example while the run goes on."""
+    """The verdict of the gate; if nothing could fail, `not gated`, or `not scored` without metrics. None if it is not calculated,
+    for example while the run goes on."""
     trials: int
-    passed: int = 0
-    judged: int = 0
-    """The trials that passed or failed, of those that count for the headline figure."""
+    passed: int | None = None
+    """The trials that passed, of those that count for the headline figure; None if they are not counted."""
+    judged: int | None = None
+    """The trials that passed or failed, of the same; None if they are not counted."""
     rate: float | None = None
     """The pass rate (0 to 1); None if no trial passed or failed."""
     low: float | None = None

@@ -51,6 +51,16 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
     return Spending(model=model, cost=sum(known) if known else None, **dict(zip(_NUMBERS, sums, strict=False)))
 
 
+def known_cost(spent: Spending) -> float | None:
+    """Return the US dollars of the calls with a known price: 0 if no call was paid for; None if every price is unknown.
+
+    >>> known_cost(Spending(model="a", replayed=40)), known_cost(Spending(model="a", calls=1, unknown_cost=1))
+    (0.0, None)
+    """
+    # What failed may have been paid for.
+    return 0.0 if spent.cost is None and not (spent.calls or spent.failed) else spent.cost
+
+
 def spending_by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
     """Add up the spending of each model, in order of first appearance.
 

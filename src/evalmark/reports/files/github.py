@@ -11,6 +11,7 @@ from evalmark.reports.text import changed_cases, verdicts
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import SideNames, side_names
 from evalmark.reports.text.judges import agreement_rows
+from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import run_facts, run_origin, trial_counts, trial_title
 from evalmark.reports.text.verdicts import gate_outcome, tally_text, verdict_reasons
 from evalmark.stats.comparison.change import Comparison
@@ -65,7 +66,7 @@ def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
     yield "".join(overview_in_markdown(run, split_overview(run, summary)))
     for group in summary.groups:
         yield "".join(group_markdown(group, summary))
-    yield from () if verdict.scored else outputs_markdown(run)
+    yield from outputs_markdown(run) if has_unscored_outputs(summary) else ()
     yield "".join(markdown_list("### Judges compared", agreement_rows(summary.agreements)))
     yield "".join(markdown_list("### Model calls", spent_lines(run) if options.times else []))
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)

@@ -7,13 +7,14 @@ from evalmark.core.money import spent_lines
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text import comparison as comparison_text
+from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import run_facts, run_origin
 from evalmark.reports.text.verdicts import deciding_scores, gate_outcome, tally_text
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summary import Summary
 
 from .comparison_markdown import MARKS, comparison_body
-from .markdown import case_markdown, html_text, markdown_list, markdown_text, metrics_table
+from .markdown import case_markdown, html_text, markdown_list, markdown_text, metrics_table, outputs_markdown
 from .options import DEFAULT_OPTIONS, ReportOptions
 from .run_markdown import SIGNS, verdict_sign
 
@@ -85,6 +86,7 @@ def _parts(run: Run, summary: Summary | None, options: ReportOptions) -> Iterato
     if comparison is not None:
         yield f"#### Against {markdown_text(comparison_text.run_labels(comparison)[1])}\n\n"
         yield from comparison_body(comparison, limit=MOST_CASES)
+    yield from outputs_markdown(run) if has_unscored_outputs(summary) else ()
     yield from _worst_cases(run, summary)
     yield "".join(markdown_list("#### Model calls", spent_lines(run)))
     yield from (f"> {markdown_text(one_line(note, 500))}\n\n" for note in run.notes[:_MOST_NOTES])

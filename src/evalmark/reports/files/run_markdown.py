@@ -7,6 +7,7 @@ from evalmark.core.values.run import Run
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text import titles
 from evalmark.reports.text.judges import agreement_rows
+from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import run_origin, trial_counts
 from evalmark.reports.text.verdicts import deciding_scores, gate_outcome
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
@@ -34,7 +35,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: ReportOptions
     for group in summary.groups:
         yield from group_markdown(group, summary)
     yield from markdown_list("### Judges compared", agreement_rows(summary.agreements))
-    if not verdict.scored:
+    if has_unscored_outputs(summary):
         yield from outputs_markdown(run)
     elif summary.worst:
         yield "### Worst cases\n\n"

@@ -55,7 +55,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "money": money.money,
         "percent": numbers.percent,
         "mark": lambda kind: _MARKS.get(kind, "·"),
-        "word": lambda kind: _WORDS.get(kind, kind),
+        "word": _word,
         "number": lambda n: f"{n:,}",
         "number_of": count,
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
@@ -81,6 +81,11 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
     }
     made.globals |= offered
     return made
+
+
+def _word(kind: str, has_metrics: bool = True) -> str:
+    """Return the word for how a trial ended; without metrics, an output is not scored rather than ungated."""
+    return "not scored" if kind == "ungated" and not has_metrics else _WORDS.get(kind, kind)
 
 
 def render_page(templates: jinja2.Environment, name: str, values: Mapping[str, Any]) -> str:

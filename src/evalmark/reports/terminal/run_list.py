@@ -10,11 +10,11 @@ from rich.text import Text
 from evalmark.core.money import money
 from evalmark.core.text import count, one_line, percent
 from evalmark.core.values.run import Run, RunTotals
-from evalmark.core.values.spending import Spending, total_spending
+from evalmark.core.values.spending import Spending, known_cost, total_spending
 from evalmark.reports.text.numbers import DASH, GAP
 from evalmark.reports.text.titles import run_origin
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, data_table, render
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, column_gap, content_width, data_table, render
 
 _WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "target": 140, "created": 120}
 """The least width of a terminal that shows a column; the other columns are always shown."""
@@ -23,8 +23,8 @@ _FLEXIBLE = ("suite", "name", "tags", "target")
 _RIGHT = ("passed", "cost")
 _COMMIT = 7
 """Characters of a commit id."""
-_LEAST = 6
-"""Columns that a shortened text keeps."""
+_MIN_WIDTH = 6
+"""The least width of a shortened column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT)
     rows = [_cells(one) for one in runs]
     empty = {heading for heading in rows[0] if not any(row[heading] for row in rows)}
     shown = [name for name in rows[0] if name not in empty and style.width >= _WIDTHS.get(name, 0)]
-    table = data_table(1 if style.width < 80 else 2)
+    table = data_table(column_gap(style))
     for heading, width in _column_widths(rows, shown, style).items():
         justify: Literal["left", "right"] = "right" if heading in _RIGHT else "left"
         table.add_column(_title(heading), justify=justify, no_wrap=True, overflow="ellipsis", max_width=width)
@@ -59,12 +59,11 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT)
 def _column_widths(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> dict[str, int]:
     """Return the width of each column; flexible columns share the room that the others leave."""
     widths = {name: max(cell_len(text) for text in (_title(name), *(row[name] for row in rows))) for name in shown}
-    gap = 1 if style.width < 80 else 2
-    room = content_width(style) - gap * (len(shown) - 1)
+    room = content_width(style) - column_gap(style) * (len(shown) - 1)
     flexible = [name for name in shown if name in _FLEXIBLE]
     while flexible and sum(widths.values()) > room:
         widest = max(flexible, key=lambda name: widths[name])
-        if widths[widest] <= _LEAST:
+        if widths[widest] <= _MIN_WIDTH:
             break
         widths[widest] -= 1
     return widths
@@ -108,5 +107,7 @@ def _cost(spending: Sequence[Spending]) -> str:
     if not spending:
         return ""
     spent = total_spending(spending)
-    known = "" if spent.cost is None else money(spent.cost)
-    return f"{known}+" if known and spent.unknown_cost else known or "unknown"
+    amount = known_cost(spent)
+    if amount is None:
+        return "unknown"
+    return f"{money(amount)}+" if spent.unknown_cost else money(amount)

@@ -9,6 +9,7 @@ from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.judges import agreement_rows, all_remarks, worst_rows
+from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import group_place, group_title, run_facts, run_origin, without_repeats
 from evalmark.reports.text.verdicts import gate_outcome, tally_text
 from evalmark.stats.summary.gate import GateVerdict, apply_gate, summary_and_verdict
@@ -63,13 +64,12 @@ def run_screen(
         parts += [Text(""), *_part(part, summary, layout, style)]
     parts += _left_out(summary, style)
     parts += _listed("judges compared", agreement_rows(summary.agreements), style)
-    are_judged = summary.metrics or not summary.total.ungated
-    parts += worst_cases(run, summary, style) if are_judged else output_screen(run, style)
+    parts += output_screen(run, style) if has_unscored_outputs(summary) else worst_cases(run, summary, style)
     parts += _listed("model calls", spent_lines(run), style)
     parts += [Text(""), *(Text(clean(remark)) for remark in style.remarks)]
     parts += [
         *_verdict(verdict),
-        *_how_to_score(run, verdict, style),
+        *_how_to_score(run, summary, style),
         *(Text(f"note: {clean(note)}", style="dim") for note in run.notes),
     ]
     parts += _where(run, summary, style)
@@ -155,9 +155,9 @@ def _verdict(verdict: GateVerdict) -> list[RenderableType]:
     return [gate_table(verdict)] if verdict.gated else [Text(clean(reason)) for reason in verdict.reasons]
 
 
-def _how_to_score(run: Run, verdict: GateVerdict, style: TerminalStyle) -> list[RenderableType]:
+def _how_to_score(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:
     """Return the command that scores the outputs of a run without metrics."""
-    if verdict.scored or not style.store:
+    if not has_unscored_outputs(summary) or not style.store:
         return []
     return [Text(f"Score the outputs with: evalmark rescore {one_line(run.id)} --metric NAME{style.flags}")]
 

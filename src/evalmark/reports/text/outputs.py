@@ -7,6 +7,7 @@ from evalmark.core.case_titles import case_title
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
+from evalmark.stats.summary.summary import Summary
 
 MAX_CASES = 20
 """The most cases shown; the viewer, HTML and CSV have all of them."""
@@ -29,6 +30,11 @@ class OutputTable(NamedTuple):
     cases: list[CaseOutputs]
     remarks: list[str]
     """What the table leaves out, one sentence each."""
+
+
+def has_unscored_outputs(summary: Summary) -> bool:
+    """Return whether a run has outputs but no metrics, so that its outputs are shown instead of its worst cases."""
+    return not summary.metrics and bool(summary.total.ungated)
 
 
 def output_table(run: Run) -> OutputTable:

@@ -36,7 +36,7 @@ class GateVerdict:
 
     @property
     def scored(self) -> bool:
-        """Whether the run has metrics; outputs without any are there to be looked at."""
+        """Whether anything was scored: False if nothing was gated because the run has no metrics."""
         return self.reasons != (NOT_SCORED,)
 
     @property

@@ -14,7 +14,7 @@ def run_totals(run: Run, summary: Summary | None = None) -> RunTotals:
     rate = summary.total.pass_rate
     ungated: TotalVerdict = "not gated" if run.metrics else "not scored"
     return RunTotals(
-        verdict=verdict.outcome if verdict.gated and run.metrics else ungated,
+        verdict=verdict.outcome if verdict.gated else ungated,
         trials=summary.trials,
         passed=rate.passed,
         judged=rate.n,

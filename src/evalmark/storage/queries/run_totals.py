@@ -10,7 +10,7 @@ from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import to_json
 from evalmark.storage.database.schema import transaction
 
-_VERSION = 1
+_VERSION = 2
 """Grows whenever the same results would have other totals, so that old ones are calculated again."""
 
 
