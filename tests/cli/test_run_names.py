@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.cli.commands import run_list
-from evalmark.core.values.run import Run
+from evalmark.core.values.run import Run, RunTotals
 from evalmark.core.values.spending import Spending
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.run_list import ListedRun, run_list_screen
@@ -126,7 +126,7 @@ def test_a_list_shows_verdict_and_pass_rate(evalmark, suites, monkeypatch):
 )
 def test_an_unknown_cost_is_not_0_and_cached_replies_cost_nothing(spending, text, cost, left_out):
     assert run_list._cost(spending) == {"cost": cost, "calls_of_unknown_cost": left_out}
-    listed = ListedRun(run=Run(id="1", name="n", created=""), spending=spending)
+    listed = ListedRun(run=Run(id="1", name="n", created=""), totals=RunTotals(trials=1), spending=spending)
     screen = run_list_screen([listed], TerminalStyle(width=120))
     assert ("cost" in screen, text in screen.split()) == (bool(text), bool(text))
 
