@@ -108,7 +108,7 @@ def asked():
         pytest.param({}, {"limit": "2"}, id="the first cases of each"),
         pytest.param({}, {"filter": "tag=even"}, id="some cases"),
         pytest.param({"metrics": ["bot:TURNS", "equals"], "repeat": 2}, {}, id="conversations, and rows by themselves"),
-        pytest.param({"rows": "a", "more": ""}, {}, id="fewer cases than shards"),
+        pytest.param({"rows": "a", "more": "b"}, {}, id="fewer cases than shards"),
     ],
 )  # fmt: skip
 def test_the_merged_run_is_the_run_that_one_machine_would_have_made(evalmark, shards, shape, said):
@@ -172,7 +172,7 @@ def test_a_call_that_another_run_has_paid_for_is_carried_over_too(evalmark, shar
         pytest.param({"rows": ["a", "broken"]}, (), ALL, [0, 3, 0], 3, "1 error; at most 0 are allowed.", id="a shard in which something breaks is red itself"),
         pytest.param({"rows": ["a", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 0, "4 judged trials: every one passed.", id="an error that the gate allows"),
         pytest.param({"rows": ["broken", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 3, "2 errors; at most 1 is allowed.", id="errors that the gate allows in each shard, but not in all"),
-        pytest.param({"rows": "", "more": ""}, (), ALL, [0, 0, 0], 3, "No cases ran.", id="no cases at all"),
+        pytest.param({"rows": "a", "more": "b"}, ("3/3",), ALL[2:], [0], 3, "No cases ran.", id="a shard without a case, alone"),
         pytest.param({}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "The run is incomplete.", id="a lost shard"),
         pytest.param({"wrong": "a"}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 1, "1 of 5 judged trials failed.", id="a lost shard that could not save the gate"),
         pytest.param({"wrong": "a", "gate": {"min_pass_rate": 0.9}}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "missing trials could still raise it to the minimum", id="a lost shard that could"),
@@ -475,7 +475,7 @@ def test_another_suite_does_not_take_up_a_merged_run(evalmark, shards):
         evalmark("run", "all.json", "--shard", f"{number}/3", "--store", f"shard-{number}.db", "-q")
     evalmark("merge", "shard-2.db", "shard-3.db", "-o", "merged.db", "-q")
     whole = kept()
-    suite(name="few", more="")
+    suite(name="few", more="f")
     asked()
     said = evalmark("run", "suite.json", "--store", "merged.db", "--resume", "last", "-q")
     assert (said.code, said.out) == (2, "")
