@@ -144,6 +144,21 @@ def test_a_get_request_has_the_input_in_its_address(evalmark, service):
             id="a secret in the suite",
         ),
         pytest.param(
+            '{http: {url: "http://h/", headers: {Host: other}}}',
+            "`target.http.headers.Host` is set by evalmark itself; leave it out.",
+            id="a header of the protocol",
+        ),
+        pytest.param(
+            '{http: {url: "http://h/", headers: {"X Y": a}}}',
+            "is not the name of a header; use letters, digits and hyphens.",
+            id="a header with a space",
+        ),
+        pytest.param(
+            '{http: {url: "http://h/", headers: {X: "a\\nY: b"}}}',
+            "`target.http.headers.X` contains a line break or a control character; remove it.",
+            id="a header that smuggles another one",
+        ),
+        pytest.param(
             '{http: {url: "http://{{input}}/x"}}',
             '`target.http.url` is "http://{{input}}/x"; it takes an address',
             id="a case that chooses the server",
@@ -159,7 +174,7 @@ def test_a_get_request_has_the_input_in_its_address(evalmark, service):
         pytest.param("{http: {method: GET}}", "`target.http` has no `url`", id="no address"),
         pytest.param(
             '{output: $.a, http: {url: "http://h/"}}',
-            "`target.output` does not go with `http`; put it inside `http`",
+            "`target.output` cannot be combined with `http`; put it inside `http`",
             id="a key at the wrong place",
         ),
         pytest.param(

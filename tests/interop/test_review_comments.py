@@ -101,7 +101,7 @@ def test_two_jobs_that_create_at_once_leave_one_comment_with_the_newest_run(serv
 def test_an_older_run_does_not_replace_a_newer_one(server):
     server.add(body("newer", "2026-11-23T12:00:00Z"))
     done = post(github(server), body("older", "2026-11-23T10:00:00Z"))
-    assert done == "left as it is, since a newer run has written it"
+    assert done == "left unchanged, since a newer run has written it"
     assert server.methods() == []
 
 

@@ -76,8 +76,8 @@ def _first_words(given: Any) -> str:
 def _texts(given: Any) -> list[str]:
     """Return the first texts and numbers in an input; of a list of messages, those of the last one of the user."""
     if isinstance(given, (list, tuple)):
-        asked = [turn for turn in given if isinstance(turn, Mapping) and turn.get("role") == "user"]
-        given = asked[-1].get("content") if asked else given
+        of_user = [turn for turn in given if isinstance(turn, Mapping) and turn.get("role") == "user"]
+        given = of_user[-1].get("content") if of_user else given
     leaves: list[str] = []
     pending = [given]
     while pending and len(leaves) < _LEAVES:

@@ -126,7 +126,7 @@ def post_review_comment(page: ReviewPage, body: str, wait: Callable[[float], Non
     Raises:
         ReviewCommentError: the host refused, or could not be reached.
     """
-    api = _Api(page, wait)
+    api = _CommentApi(page, wait)
     marker = body.partition("\n")[0]
     own = api.own_comments(marker)
     done = "updated"
@@ -143,7 +143,7 @@ def post_review_comment(page: ReviewPage, body: str, wait: Callable[[float], Non
         api.send("PATCH" if page.host == "github" else "PUT", f"{page.comment}/{first['id']}", {"body": newest})
     for other in others:
         api.delete(other["id"])
-    return done if newest == body else "left as it is, since a newer run has written it"
+    return done if newest == body else "left unchanged, since a newer run has written it"
 
 
 def _created(body: str) -> str:
@@ -151,7 +151,7 @@ def _created(body: str) -> str:
     return match[1] if match else ""
 
 
-class _Api:
+class _CommentApi:
     """Sends requests to the REST API of one host, with its rate limits."""
 
     def __init__(self, page: ReviewPage, wait: Callable[[float], None]) -> None:

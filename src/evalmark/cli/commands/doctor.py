@@ -20,18 +20,8 @@ from . import flags
 
 PARTS = (
     *("evalmark", "aiohappyeyeballs", "aiohttp", "apsw", "genai-prices", "httptools", "jinja2", "jsonschema"),
-    *(
-        "msgspec",
-        "numpy",
-        "onnxruntime",
-        "pydantic",
-        "python-dotenv",
-        "python-jsonpath",
-        "pyyaml",
-        "rapidfuzz",
-        "referencing",
-        "regex",
-    ),
+    *("msgspec", "numpy", "onnxruntime", "pydantic", "python-dotenv"),
+    *("python-jsonpath", "pyyaml", "rapidfuzz", "referencing", "regex"),
     *("rich", "scipy", "sentencex", "starlette", "tokenizers", "typer", "uvicorn"),
 )
 """The required packages, in the order of `evalmark doctor`."""

@@ -56,8 +56,9 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
 )
 """The exporter of each format."""
 
-COUNTING_FORMATS = ("github-models", "openai-evals")
-"""Formats without a word for an output that was not scored. In promptfoo's, a test without assertions passes."""
+PASS_OR_FAIL_FORMATS = ("github-models", "openai-evals")
+"""Formats in which every result has passed or failed. In promptfoo's, a test without assertions passes."""
+
 To = Annotated[
     str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(EXPORTERS)}; required for a run.")
 ]
@@ -127,7 +128,7 @@ def _scored(run: "Run", to: str) -> "Run":
     Raises:
         ConfigError: the run has no metrics, and the format counts every result as passed or failed.
     """
-    if to in COUNTING_FORMATS and not run.metrics:
+    if to in PASS_OR_FAIL_FORMATS and not run.metrics:
         raise ConfigError(
             f"{run.id} has no metrics, and {to} calls every output passed or failed. "
             f"Score the outputs first: evalmark rescore {run.id} --metric NAME"

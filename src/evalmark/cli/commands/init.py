@@ -168,11 +168,11 @@ def _schemas(folder: Path) -> dict[Path, str]:
 
 def _print_result(folder: Path, written: Sequence[Path], kind: Kind) -> None:
     """Print the files with what they are for, then the next three commands."""
-    files = [(str(path), ROLES.get(path.name, "the workflow that runs the suite in CI")) for path in written]
-    files.append((f"{folder / SCHEMA_FOLDER}", "JSON Schemas, for completion in editors"))
+    file_rows = [(str(path), ROLES.get(path.name, "the workflow that runs the suite in CI")) for path in written]
+    file_rows.append((f"{folder / SCHEMA_FOLDER}", "JSON Schemas, for completion in editors"))
     enter = [] if folder.resolve() == Path.cwd() else [(f"cd {shlex.quote(str(folder))}", "")]
     parts: list[RenderableType] = []
-    for heading, rows in (("Written", files), ("Next", [*enter, *NEXT[kind]])):
+    for heading, rows in (("Written", file_rows), ("Next", [*enter, *NEXT[kind]])):
         parts += [*([Text("")] if parts else []), Text(heading, style="bold"), console.indented(_table(rows))]
     print_text(console.render(parts, terminal_style()))
 

@@ -27,7 +27,7 @@ _SEARCHED_CHARACTERS = 65_536
 def find_suites(named: Sequence[Path], settings: Settings) -> list[Path]:
     """Return the suites of a command: those named, or else those of the settings, `evalmark.yaml`, or `evals/`.
 
-    A folder stands for all suites in it and below, in the order of their paths.
+    A folder means all suites in it and below, in the order of their paths.
 
     Raises:
         ConfigError: no suite is named and none is found, or a folder or pattern has none.
@@ -48,7 +48,7 @@ def find_suites(named: Sequence[Path], settings: Settings) -> list[Path]:
 def with_files(arguments: Sequence[str], named: Sequence[Path], files: Sequence[Path]) -> list[str]:
     """Return the arguments of a command with the files of its folders, so that each file can be left out of a repetition.
 
-    A command that names no suite and finds one stays as it is.
+    The arguments of a command that names no suite and finds one are unchanged.
     """
     folders = [str(path) for path in named if path.is_dir()]
     if not folders and (named or len(files) == 1):

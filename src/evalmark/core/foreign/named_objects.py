@@ -75,14 +75,14 @@ def add_import_folders(folders: Sequence[Path]) -> None:
             finder.invalidate_caches()
 
 
-def _namesake_message(module: str, folders: Sequence[Path]) -> str:
-    """Return why a module is not the one in its folder, or an empty text: several suites may each have a `bot.py`."""
+def _check_loaded_module(module: str, folders: Sequence[Path]) -> None:
+    """Raise _UnusableError if the loaded module is not the one in its folder: several suites may each have a `bot.py`."""
     origin = getattr(sys.modules.get(module), "__file__", None)
     files = (path for folder in folders for path in (folder / module / "__init__.py", folder / f"{module}.py"))
     own = next((path for path in files if path.is_file()), None)
     if own is None or origin is None or own.resolve() == Path(origin).resolve() or unused_module_note(module, folders):
-        return ""
-    return (
+        return
+    raise _UnusableError(
         f"{own} is not used, since {origin} is loaded under the same name; run the suites one at a time, or rename one of "
         "the two modules."
     )
@@ -91,8 +91,8 @@ def _namesake_message(module: str, folders: Sequence[Path]) -> str:
 def _import_steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
     try:
         steps = [importlib.import_module(module)]
-        namesake = _namesake_message(module.partition(".")[0], folders)
-        for step in () if namesake else attribute.split("."):
+        _check_loaded_module(module.partition(".")[0], folders)
+        for step in attribute.split("."):
             steps.append(_attribute(steps[-1], step))
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != module.partition(".")[0]:
@@ -105,13 +105,11 @@ def _import_steps(name: str, module: str, attribute: str, what: str, folders: Se
         raise ConfigError(
             f"{what} {name!r}: there is no module {missing.name!r}{places}; PYTHONPATH adds other folders."
         ) from missing
-    except _MissingError as missing:
-        raise ConfigError(f"{what} {name!r}: {missing}") from missing
+    except _UnusableError as unusable:
+        raise ConfigError(f"{what} {name!r}: {unusable}") from unusable
     except (Exception, SystemExit) as broken:  # the user's module runs here; a script may end with SystemExit
         place = f" ({place})" if (place := _place(broken, folders)) else ""
         raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}{place}.") from broken
-    if namesake:
-        raise ConfigError(f"{what} {name!r}: {namesake}")
     return steps
 
 
@@ -126,8 +124,8 @@ def _place(error: BaseException, folders: Sequence[Path]) -> str:
     return found
 
 
-class _MissingError(LookupError):
-    """The attribute does not exist."""
+class _UnusableError(LookupError):
+    """The attribute does not exist, or another module of the same name is loaded."""
 
 
 def _attribute(thing: Any, name: str) -> Any:
@@ -136,4 +134,4 @@ def _attribute(thing: Any, name: str) -> Any:
     except AttributeError as missing:
         close = get_close_matches(name, [known for known in dir(thing) if not known.startswith("_")], n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise _MissingError(f"{missing}{hint}") from missing
+        raise _UnusableError(f"{missing}{hint}") from missing

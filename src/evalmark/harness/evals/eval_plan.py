@@ -67,11 +67,11 @@ def plan_eval(
     score_name: str = "",
     load: Loader | None = None,
     *,
-    needs_judge: bool = True,
+    refuse_missing_judge: bool = True,
 ) -> Plan:
     """Return the eval as a plan over these rows; `score_name` renames its only scorer.
 
-    Without `needs_judge`, a scorer whose judge is missing returns no score instead of being refused.
+    Without `refuse_missing_judge`, a scorer whose judge is missing returns no score instead of being refused.
 
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
@@ -87,7 +87,7 @@ def plan_eval(
         specs = tuple(replace(one, name=score_name) for one in specs)
     specs = with_thresholds(specs, eval_spec.threshold, eval_spec.place)
     without_judge = [one.bound(None).name for one in specs if one.needs_judge and one.judge is None]
-    if without_judge and not needs_judge:
+    if without_judge and not refuse_missing_judge:
         specs = tuple(_unjudged(one) if one.needs_judge and one.judge is None else one for one in specs)
     elif without_judge:
         verb = "needs" if len(without_judge) == 1 else "need"
@@ -122,7 +122,7 @@ def check_eval(eval_spec: EvalSpec, run_session: RunSession) -> str:
     Raises:
         ConfigError: a part of it cannot be used; the message begins with its place.
     """
-    plan = plan_eval(eval_spec, (), run_session, load=_load_nothing, needs_judge=False)
+    plan = plan_eval(eval_spec, (), run_session, load=_load_nothing, refuse_missing_judge=False)
     try:
         run_session.check(plan)
     except ConfigError as error:
@@ -144,18 +144,22 @@ def prepare_eval(
     run_session: RunSession,
     score_name: str = "",
     *,
-    needs_judge: bool = False,
+    refuse_missing_judge: bool = False,
 ) -> PreparedPlan:
     """Check an eval and bind it, for those of its rows that are cases.
 
-    Without `needs_judge`, a scorer whose judge is missing returns no score instead of being refused.
+    Without `refuse_missing_judge`, a scorer whose judge is missing returns no score instead of being refused.
 
     Raises:
         ConfigError: a part of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
     plan = plan_eval(
-        eval_spec, [row for row in rows if isinstance(row, Case)], run_session, score_name, needs_judge=needs_judge
+        eval_spec,
+        [row for row in rows if isinstance(row, Case)],
+        run_session,
+        score_name,
+        refuse_missing_judge=refuse_missing_judge,
     )
     try:
         return run_session.prepare(plan)

@@ -193,7 +193,7 @@ async def _run_standalone(
     settings = load_settings(environ, Path.cwd()) if pytest_run is None else pytest_run.run_session.settings
     run_session = RunSession(settings, store)
     try:
-        prepared = prepare_eval(eval_spec, [case], run_session, needs_judge=True)
+        prepared = prepare_eval(eval_spec, [case], run_session, refuse_missing_judge=True)
         trial = Trial(case=case, dataset=eval_spec.name, target=prepared.bound.target.name)
         return prepared, await run(run_session, prepared, trial)
     finally:

@@ -1,4 +1,4 @@
-"""JSONPath (RFC 9535): which part of a JSON value is meant."""
+"""Selects parts of JSON data by a JSONPath (RFC 9535)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +38,12 @@ def query_json(text: str, data: Any) -> Any:
         LookupError: the path selects one value, and there is none.
     """
     query = _compiled(text)
-    found = query.findall(data)
+    values = query.findall(data)
     if not query.singular_query():
-        return found
-    if not found:
+        return values
+    if not values:
         raise LookupError(text)
-    return found[0]
+    return values[0]
 
 
 def response_json(text: str) -> Any:

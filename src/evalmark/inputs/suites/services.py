@@ -1,4 +1,4 @@
-"""Read targets that are not Python: HTTP services and commands."""
+"""Reads the targets of a suite that are not Python: HTTP services and commands."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +16,8 @@ from .suite import CommandSpec, HttpSpec
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """`${NAME}`: an environment variable, in a header."""
+SUITE_FOLDER = "${suite_folder}"
+"""The folder of the suite in a logged request, so that the request is the same on a machine where the folder is another one."""
 _FIELDS = ("output", "contexts", "tool_calls", "usage", "cost")
 """Parts of a response that a JSONPath may name."""
 _ORIGIN = re.compile(r"https?://[^/?#{}\s@]+(?:[/?#].*)?\Z", re.DOTALL)
@@ -88,14 +90,18 @@ def _check_alone(target: Mapping[str, Any], kind: str, add_fault: AddFault) -> N
     for key in target:
         if key not in _KEYS[kind]:
             hint = "put it inside `http`" if kind == "http" and key in _FIELDS else "leave it out"
-            add_fault(("target", key), f"does not go with `{kind}`; {hint}.")
+            add_fault(("target", key), f"cannot be combined with `{kind}`; {hint}.")
 
 
 def _check_headers(at: DataPath, headers: Mapping[str, str], add_fault: AddFault) -> None:
     """Refuse invalid headers, and secrets that are written out: they would be in every copy of the suite."""
     for name, value in headers.items():
-        if not _HEADER.fullmatch(name) or name.lower() in _OWN_HEADERS or not value.isprintable():
-            add_fault((*at, name), "cannot be set; leave it out.")
+        if name.lower() in _OWN_HEADERS:
+            add_fault((*at, name), "is set by evalmark itself; leave it out.")
+        elif not _HEADER.fullmatch(name):
+            add_fault((*at, name), "is not the name of a header; use letters, digits and hyphens.")
+        elif not value.isprintable():
+            add_fault((*at, name), "contains a line break or a control character; remove it.")
         rest = VARIABLE.sub("", value).strip()
         if any(secret_paths({name: ""})) and rest and not _SCHEMES.match(rest):
             add_fault((*at, name), "contains a secret; write ${NAME} and set that environment variable.")

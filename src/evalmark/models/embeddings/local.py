@@ -119,8 +119,8 @@ class LocalEmbedder:
         return infer
 
     @cached_property
-    def _whole(self) -> set[int]:
-        """Hashes of the texts of the last call that were not truncated; `too_long` need not tokenize them again."""
+    def _fitting(self) -> set[int]:
+        """Hashes of the texts of the last call that were not truncated, so that `too_long` does not tokenize them again."""
         return set()
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
@@ -135,8 +135,8 @@ class LocalEmbedder:
     def _embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
         infer, texts = self.infer, clean_texts(texts)
         encodings = self.tokenizer(texts)
-        self._whole.clear()
-        self._whole.update(
+        self._fitting.clear()
+        self._fitting.update(
             hash(text) for text, encoding in zip(texts, encodings, strict=True) if not encoding.overflowing
         )
         rows = [encoding.ids for encoding in encodings]
@@ -163,7 +163,7 @@ class LocalEmbedder:
         suspects = [
             text
             for text in clean_texts(texts)
-            if len(text) * (1 if text.isascii() else 18) > limit and hash(text) not in self._whole
+            if len(text) * (1 if text.isascii() else 18) > limit and hash(text) not in self._fitting
         ]
         return sum(bool(encoding.overflowing) for encoding in self.tokenizer(suspects)) if suspects else 0
 

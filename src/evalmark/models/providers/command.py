@@ -20,11 +20,10 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
+from evalmark.inputs.suites.services import SUITE_FOLDER
 
 from .http_service import missing_part
 
-SUITE_FOLDER = "${suite_folder}"
-"""Stands in requests for the folder of the suite, which is another one on another machine."""
 MAX_OUTPUT = 32 << 20
 """Bytes; a program that prints more is stopped."""
 MAX_DIFF = 200_000
@@ -34,7 +33,7 @@ _LAST_BYTES, _LAST_LINES = 4096, 5
 _PIECE = 1 << 16
 _POLL_SECONDS = 0.05
 _RUNNING: set[int] = set()
-"""The process groups of the programs that run now."""
+"""The process groups of the programs that run now: global, since the handler of a second Ctrl-C has to end those of all runs."""
 
 
 class CommandProgram:
@@ -59,7 +58,7 @@ class CommandProgram:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that make the command, as far as they are known."""
+        """The files that the command is made of, as far as they are known; `--watch` follows them."""
         return (Path(self._program),)
 
     @cached_property
@@ -100,7 +99,7 @@ class CommandProgram:
             raise self._error(f"{reason}{_last_lines(errors)}", seconds)
         text = printed.decode("utf-8", errors="replace")
         if fault := missing_part(text, self._queries):
-            raise self._error(f"printed something else than expected: {fault}", seconds)
+            raise self._error(f"did not print what the suite expects: {fault}", seconds)
         changes = None
         if self._workspace is not None:
             original = self._workspace
@@ -153,24 +152,25 @@ class CommandProgram:
 
 
 class _PrintedBytes:
-    """What a program printed: with a `leader`, the first bytes, and the program is ended at the limit; else the last bytes.
+    """Keeps at most `most` bytes of a stream of a program: the first ones if `group` is given, else the last ones.
 
-    It is read to its end in any case, since asyncio reports the end of a process only after that of its streams.
+    `group` is the process group of the program, which is ended at the limit. The stream is read to its end in any case, since
+    asyncio reports the end of a process only after that of its streams.
     """
 
-    def __init__(self, most: int, leader: int | None = None) -> None:
+    def __init__(self, most: int, group: int | None = None) -> None:
         self.content, self.is_full = bytearray(), False
-        self._most, self._leader = most, leader
+        self._most, self._group = most, group
 
     async def read(self, stream: asyncio.StreamReader | None) -> None:
         while stream is not None and (piece := await stream.read(_PIECE)):
-            if self._leader is None:
+            if self._group is None:
                 self.content = (self.content + piece)[-self._most :]
             elif len(self.content) + len(piece) <= self._most:
                 self.content += piece
             else:
                 self.is_full = True
-                _end_group(self._leader)
+                _end_group(self._group)
 
 
 async def _exit_status(process: asyncio.subprocess.Process) -> int:
@@ -196,15 +196,15 @@ async def _feed(stream: asyncio.StreamWriter | None, content: bytes) -> None:
 
 def end_programs() -> None:
     """End all programs that run now, for a process that exits at once."""
-    for leader in tuple(_RUNNING):
-        _end_group(leader)
+    for group in tuple(_RUNNING):
+        _end_group(group)
 
 
-def _end_group(leader: int) -> None:
+def _end_group(group: int) -> None:
     """End a program and all that it started in its process group."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
+            os.killpg(group, signal.SIGKILL)
 
 
 def _signal_name(number: int) -> str:

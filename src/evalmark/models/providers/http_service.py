@@ -1,6 +1,5 @@
 """An HTTP service under test, called like a model: with the same limits, retries, call log and cached replies."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from evalmark.core.lazy import LazyModule
 from evalmark.core.values.call import Reply, Request
 from evalmark.inputs.documents.json_query import query_json, response_json
 from evalmark.inputs.secrets.known_secrets import mask_key, register_secret
+from evalmark.inputs.suites.services import VARIABLE
 
 from .endpoint import PROVIDERS, SERVICE, Endpoint
 from .http import HttpClient
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 else:
     anthropic = LazyModule("evalmark.models.providers.anthropic")
     openai = LazyModule("evalmark.models.providers.openai")
-
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +121,7 @@ class HttpService:
             raise
         text = response.body.decode("utf-8", errors="replace")
         if fault := missing_part(text, self.queries):
-            raise response_error(response, endpoint, f"answered without what was expected: {fault}", "rejected")
+            raise response_error(response, endpoint, f"answered without what the suite expects: {fault}", "rejected")
         return Reply(
             text=text,
             status="ok" if text.strip() else "empty",

@@ -70,7 +70,7 @@ def outputs_markdown(run: Run) -> Iterator[str]:
     yield f"| {' | '.join(['case', 'input', *map(markdown_text, headings)])} |\n|{':--|' * (2 + len(headings))}\n"
     for case in table.cases:
         cells = [case.title, one_line(unwrap_single_input(case.trial.case.input), _CELL)]
-        cells += [_output_cell(case.of_target.get(target)) for target in table.targets]
+        cells += [_output_cell(case.by_target.get(target)) for target in table.targets]
         yield f"| {' | '.join(map(markdown_text, cells))} |\n"
     yield "".join(f"\n{markdown_text(remark)}\n" for remark in table.remarks) + "\n"
 

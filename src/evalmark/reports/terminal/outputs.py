@@ -43,7 +43,7 @@ def _side_by_side(table: OutputTable, case_width: int, width: int) -> list[Rende
         if number:
             grid.add_row()
         title = Text("\n").join(_heading(case, case_width * _LINES))
-        grid.add_row(title, *(_output(case.of_target.get(target), width * _LINES) for target in table.targets))
+        grid.add_row(title, *(_output(case.by_target.get(target), width * _LINES) for target in table.targets))
     return [indented(grid)]
 
 
@@ -56,7 +56,7 @@ def _stacked(table: OutputTable, room: int) -> list[RenderableType]:
         parts += [indented(line) for line in _heading(case, room)]
         lines = topic_table((), max_width=room // 3)
         for target in table.targets:
-            lines.add_row(one_line(target, 200), _output(case.of_target.get(target), 2 * room))
+            lines.add_row(one_line(target, 200), _output(case.by_target.get(target), 2 * room))
         parts.append(indented(lines, 4))
     return parts
 

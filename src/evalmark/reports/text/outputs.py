@@ -18,7 +18,7 @@ class CaseOutputs(NamedTuple):
 
     title: str
     trial: Trial
-    of_target: Mapping[str, Result]
+    by_target: Mapping[str, Result]
     """The first result of each target that ran the case."""
 
 
@@ -50,11 +50,11 @@ def output_table(run: Run) -> OutputTable:
             cases.setdefault(key, {})[trial.target] = result
     remarks = [f"{count(len(further), 'more case')}; all of them: evalmark view"] if further else []
     remarks += [f"The first of {run.repeat} repeats is shown."] if run.repeat > 1 else []
-    targets = run.in_order(dict.fromkeys(target for of_target in cases.values() for target in of_target))
-    return OutputTable(targets, [_case(run, of_target) for of_target in cases.values()], remarks)
+    targets = run.in_order(dict.fromkeys(target for by_target in cases.values() for target in by_target))
+    return OutputTable(targets, [_case(run, by_target) for by_target in cases.values()], remarks)
 
 
-def _case(run: Run, of_target: Mapping[str, Result]) -> CaseOutputs:
-    trial = next(iter(of_target.values())).trial
+def _case(run: Run, by_target: Mapping[str, Result]) -> CaseOutputs:
+    trial = next(iter(by_target.values())).trial
     dataset = f" ({one_line(trial.dataset, 60)})" if len(run.datasets) > 1 else ""
-    return CaseOutputs(case_title(trial.case.id, trial.case.input, trial.position) + dataset, trial, of_target)
+    return CaseOutputs(case_title(trial.case.id, trial.case.input, trial.position) + dataset, trial, by_target)

@@ -52,7 +52,7 @@ def gate_outcome(verdict: GateVerdict) -> str:
 
 
 def tally_text(tally: TrialCounts, *, has_metrics: bool = True) -> str:
-    """Count how trials ended: passed, errors, unscored, ungated, flipped. Without metrics, ungated ones are outputs."""
+    """Count how trials ended: passed, errors, unscored, ungated, flipped. Without metrics, ungated trials are called outputs."""
     rate, parts = tally.pass_rate, []
     if rate.n:
         parts.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")

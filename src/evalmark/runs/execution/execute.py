@@ -28,7 +28,7 @@ from evalmark.storage.store.store import Store
 from .engines import open_engine
 from .options import RunOptions
 from .revision import revision_in_background
-from .sampling import SAMPLED, DrawnSample, draw_sample, resumed_sample, sample_faults
+from .sampling import SAMPLED, DrawnSample, draw_sample, resumed_sample, sample_faults, sample_note
 from .shards import planned_row_counts, shard_assignment, shard_faults
 from .threshold_notes import score_notes, with_label_notes
 from .trial_source import TrialSource
@@ -242,9 +242,9 @@ def _limit_faults(limit: int | None) -> list[str]:
 
 def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck, drawn: DrawnSample | None) -> Run:
     """Start a run in the store, or resume one; return its header."""
-    rescored = plan.rescored.sample if plan.rescored is not None else None
-    drawn = drawn if rescored is None else DrawnSample(sample=rescored, ids={})
     sample, sample_notes = (None, ()) if drawn is None else (drawn.sample, (drawn.note,))
+    if plan.rescored is not None and plan.rescored.sample is not None:
+        sample, sample_notes = plan.rescored.sample, (sample_note(plan.rescored.sample),)
     if options.resume is not None:
         earlier = options.store.run(options.resume)
         check_resumable(earlier, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)

@@ -43,11 +43,14 @@ class _NotebookProgress:
     def start(self, run: Run, _: object) -> None:
         """Show the line; the total is 0 if a dataset has an unknown number of rows."""
         rows = [info.rows for info in run.datasets]
-        self._name, self._total = one_line(run.name, 60), sum(n or 0 for n in rows) * run.repeat if all(rows) else 0
+        self._name, self._total = (
+            one_line(run.name, 60),
+            sum(n or 0 for n in rows) * run.repeat if None not in rows else 0,
+        )
         self._handle = self._display.display(self._line(), display_id=True)
 
     def add(self, verdicts: "Counter[Verdict]") -> None:
-        """Count results, and show them unless the line is new."""
+        """Count results, and update the line if the last update is long enough ago."""
         self._counts.update(verdicts)
         if self._handle is not None and time.monotonic() - self._shown >= _SECONDS:
             self._shown = time.monotonic()

@@ -30,8 +30,13 @@ class DrawnSample:
     @property
     def note(self) -> str:
         """The note of a run of this sample."""
-        left = f"; {count(self.unreadable, 'row')} that cannot be read left out" if self.unreadable else ""
-        return f"{SAMPLED}{self.sample}{left}."
+        return sample_note(self.sample, self.unreadable)
+
+
+def sample_note(sample: Sample, unreadable: int = 0) -> str:
+    """Return the note of a run of a sample, with the number of rows that could not be read."""
+    left_out = f"; {count(unreadable, 'row')} that cannot be read left out" if unreadable else ""
+    return f"{SAMPLED}{sample}{left_out}."
 
 
 def draw_sample(plan: Plan, options: RunOptions) -> DrawnSample | None:

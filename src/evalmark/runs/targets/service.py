@@ -13,12 +13,11 @@ from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Case, Output, ToolCall, Turn, Usage
 from evalmark.core.values.plain_data import canonical, fingerprint, plain
 from evalmark.inputs.documents.json_query import query_json, response_json
+from evalmark.inputs.suites.services import SUITE_FOLDER
 from evalmark.models.providers.replies import tool_call
 from evalmark.prompts.templates.interpreter import RenderBudget, TemplateText, render_template
 from evalmark.prompts.templates.template import BrokenTemplateError, template_of
 
-SUITE_FOLDER = "${suite_folder}"
-"""What a command replaces by the folder of the suite."""
 CASE_VALUES = ("input", "id", "history", "contexts", "metadata")
 """The variables of templates. The expected output is not among them."""
 

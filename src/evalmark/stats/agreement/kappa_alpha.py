@@ -66,8 +66,8 @@ def kappa_with_interval(
 def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal") -> float | None:
     """Return the agreement of any number of judges beyond chance: 1 is always, 0 is chance level.
 
-    Units with fewer than two scores are left out. None if there are no others, and if all scores are equal. Krippendorff, Computing Krippendorff's
-    Alpha-Reliability (2011).
+    Units with fewer than two scores are left out. None if there are no others, and if all scores are equal.
+    Krippendorff, Computing Krippendorff's Alpha-Reliability (2011).
 
     Args:
         units: For each output the scores of all judges that scored it.

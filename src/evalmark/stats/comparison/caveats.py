@@ -142,7 +142,7 @@ def _cases_of_runs(matching: Matching, run: Run, baseline: Run) -> Iterator[str]
     new, gone = (new if baseline.status == "complete" else ()), (gone if run.status == "complete" else ())
     if new or gone:
         yield (
-            f"{'The dataset has changed' if run.sample == baseline.sample else 'Cases'}: {count(len(new), 'case')} only in the run"
+            f"{'The dataset has changed' if run.sample == baseline.sample else 'The samples differ'}: {count(len(new), 'case')} only in the run"
             f"{_such_as(new, matching)}, {len(gone):,} only in the baseline{_such_as(gone, matching)}; not compared."
         )
     if matching.renamed:
