@@ -102,6 +102,44 @@ def test_a_secret_that_the_service_sends_back_reaches_neither_screen_nor_disk(ev
     assert TOKEN.encode() not in stored
 
 
+@pytest.mark.parametrize(
+    ("status", "from_request", "requests", "sentence"),
+    [
+        pytest.param(401, 1, 1, "answered 401 Unauthorized. It requires a key.", id="a key is missing"),
+        pytest.param(404, 1, 1, "answered 404 Not Found. Check the address", id="the address is wrong"),
+        pytest.param(403, 2, 2, "1 error;", id="one case is refused after another was answered"),
+        pytest.param(404, 2, 2, "1 error;", id="one case is not known"),
+        pytest.param(401, 2, 2, "The run is incomplete.", id="a key ends to be valid"),
+    ],
+)
+def test_a_service_that_accepts_no_request_ends_the_run_with_one_sentence(
+    evalmark, service, status, from_request, requests, sentence
+):
+    service.answer = lambda path, body, n: shout(path, body, n) if n < from_request else (status, {}, b"")
+    ask = f'{{http: {{url: "{service.url}/ask", body: {{question: "{{{{input}}}}"}}, output: $.answer}}}}'
+    found = evalmark("run", suite(ask), "-j", "1")
+    assert (found.code, len(service.seen)) == (3, requests)
+    assert sentence in " ".join(found.text.split())
+
+
+def test_an_address_without_a_server_ends_the_run_with_one_sentence_and_resumes(evalmark, service):
+    path = suite(f'{{http: {{url: "{service.url}/ask", body: {{question: "{{{{input}}}}"}}, output: $.answer}}}}')
+    service.shutdown()
+    service.server_close()
+    found = evalmark("run", path)
+    assert found.code == 3
+    assert " ".join(found.out.split()).count("Connection refused. Start the server, or check the address.") == 1
+    server = http.server.ThreadingHTTPServer(service.server_address, Handler)
+    server.seen, server.answer = [], shout
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        assert evalmark("run", path, "--resume", "last").code == 0
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert len(server.seen) == 2
+
+
 def test_a_redirect_is_not_followed_so_no_header_reaches_another_host(evalmark, service, monkeypatch):
     monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
     service.answer = lambda path, *_: (307, {"location": f"{service.url.replace('127.0.0.1', 'localhost')}/x"}, b"")

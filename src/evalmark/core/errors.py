@@ -68,6 +68,8 @@ class ModelCallError(ModelError):
         """Every attempt that was sent, oldest first."""
         self.retry_after = retry_after
         """Seconds to wait, as the endpoint requested; None when it did not."""
+        self.is_unreachable = False
+        """Whether no server accepts connections at the address, or no server has that name."""
         self.key = ""
         """The call's key in the call log; empty when the call was not logged."""
 

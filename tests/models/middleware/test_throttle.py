@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalmark.core.values.call import Attempt
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
@@ -309,6 +310,36 @@ def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
     assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
     assert len(model.requests) < 40
     assert "No attempt has had a response for" in str(found[-1])
+
+
+def refused():
+    error = ModelCallError("test: Connection refused.", fault="transient", attempts=(Attempt(seconds=0.0, error="x"),))
+    error.is_unreachable = True
+    return error
+
+
+@pytest.mark.parametrize(
+    ("retries", "seconds"), [pytest.param(5, 2.5, id="by default"), pytest.param(0, 0.0, id="without retries")]
+)
+def test_an_address_without_a_server_ends_the_run_at_once_and_not_case_by_case(retries, seconds):
+    model, policy = Watched(lambda request: refused()), RetryPolicy(retries=retries)
+    throttle = Throttle(RateLimits(start=2, most=2), policy)
+
+    async def main():
+        found = await outcomes(RetryingModel(LimitedModel(model, throttle), policy, chance(3)), 50, workers=2)
+        return found, asyncio.get_running_loop().time()
+
+    found, ended = run_in_virtual_time(main())
+    assert {type(each) for each in found} == {RunStoppedError}
+    assert {str(each) for each in found} == {"test: Connection refused. Then continue with --resume."}
+    assert ended <= seconds
+
+
+def test_a_server_that_is_being_started_is_waited_for():
+    model = Watched([refused(), refused(), *["yes"] * 3, *[refused()] * 20])
+    throttle = Throttle(RateLimits(start=1, most=1))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(3)), 4, workers=1))
+    assert [type(each).__name__ for each in found] == ["Reply"] * 3 + ["ModelCallError"]
 
 
 def test_an_endpoint_that_has_answered_once_is_not_given_up():

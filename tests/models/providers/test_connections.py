@@ -649,7 +649,7 @@ def test_a_failed_lookup_is_one_sentence_and_is_tried_again(monkeypatch):
             await http_client.close()
             return found
 
-    assert asyncio.run(run()) == ["no connection could be made: Name or service not known.", 200]
+    assert asyncio.run(run()) == ["no connection could be made: Name or service not known. Check the address.", 200]
 
 
 def test_a_call_that_is_cancelled_while_its_name_is_looked_up_leaves_the_others(monkeypatch):

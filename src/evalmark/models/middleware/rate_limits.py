@@ -66,6 +66,8 @@ class RetryPolicy:
     """Seconds after the first failed attempt from which a call is not sent again."""
     most_silence: float = 20.0
     """Seconds without any response of an endpoint since the start of the run after which the run is stopped."""
+    most_refusal: float = 1.0
+    """The same where connections are refused or no server has that name: a server that is being started gets that long."""
     first_wait: float = 0.5
     """The longest backoff after the first failed attempt, in seconds; it doubles with each attempt."""
 

@@ -173,7 +173,11 @@ class Throttle:
         if self._silent_since is None:
             self._silent_since = now
         silence = now - self._silent_since
-        if not self._answered and silence > self._policy.most_silence:
+        if self._answered:
+            return
+        if error.is_unreachable and (silence > self._policy.most_refusal or not self._policy.retries):
+            self._close(f"{error} Then continue with --resume.")
+        elif silence > self._policy.most_silence:
             self._close(
                 f"{error} No attempt has had a response for {silence:.0f} s. Check the address and whether the server is "
                 "running, then continue with --resume."

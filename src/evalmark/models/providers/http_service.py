@@ -25,7 +25,11 @@ else:
     openai = LazyModule("evalmark.models.providers.openai")
 
 
-@dataclass(frozen=True, kw_only=True)
+_OF_ONE_CASE = (403, 404)
+"""Statuses that may be meant for one case only: a filter that refuses its text, a record that does not exist."""
+
+
+@dataclass(kw_only=True, eq=False)
 class HttpService:
     """A service at an address. The settings of a request hold its `url`, `method`, `headers` and `content_type`.
 
@@ -45,6 +49,8 @@ class HttpService:
     environ: Mapping[str, str] = field(repr=False)
     within: float
     """The timeout of each attempt in seconds."""
+    has_answered: bool = field(default=False, init=False)
+    """Whether a request has been answered with a status of 2xx."""
 
     @property
     def identity(self) -> str:
@@ -116,9 +122,11 @@ class HttpService:
         try:
             check_status(response, endpoint)
         except ModelCallError as error:
-            if response.status == 404 and "{{" in self.url:  # the address of this case only
+            has_own_address = response.status == 404 and "{{" in self.url
+            if has_own_address or (self.has_answered and response.status in _OF_ONE_CASE):
                 error.fault = "rejected"
             raise
+        self.has_answered = True
         text = response.body.decode("utf-8", errors="replace")
         if fault := missing_part(text, self.queries):
             raise response_error(response, endpoint, f"answered without what the suite expects: {fault}", "rejected")

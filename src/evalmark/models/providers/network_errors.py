@@ -6,6 +6,7 @@ The messages are our own, since those of a client may contain the password of a 
 import errno
 import os
 import re
+import socket
 import ssl
 from urllib.parse import urlsplit
 
@@ -31,6 +32,8 @@ _HANDSHAKE_ERRORS = {
     "ConnectionResetError": "the server closed the connection",
 }
 """asyncio raises them without a number."""
+_NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+"""Numbers of name resolution: there is no server with that name. Others, such as EAI_AGAIN, may pass."""
 
 
 class NetworkError(Exception):
@@ -40,12 +43,16 @@ class NetworkError(Exception):
         text: continues the message after the name of the server, without a full stop.
         fault: `closed` where a retry does not help, such as an untrusted certificate.
         sent: whether the server may have received the request.
+        is_unreachable: whether no server accepts connections at the address, or no server has that name.
     """
 
-    def __init__(self, text: str, *, fault: "CallFault" = "transient", sent: bool = True) -> None:
+    def __init__(
+        self, text: str, *, fault: "CallFault" = "transient", sent: bool = True, is_unreachable: bool = False
+    ) -> None:
         super().__init__(text)
         self.fault: CallFault = fault
         self.sent = sent
+        self.is_unreachable = is_unreachable
 
 
 def connect_error(error: Exception) -> NetworkError:
@@ -53,8 +60,15 @@ def connect_error(error: Exception) -> NetworkError:
     if isinstance(error, ssl.CertificateError):
         reason = getattr(error, "verify_message", "") or "no reason given"
         return NetworkError(f"its certificate is not trusted: {reason}", fault="closed", sent=False)
-    advice = ". Start the server, or check the address" if _number(error) == errno.ECONNREFUSED else ""
-    return NetworkError(f"no connection could be made: {_reason(error)}{advice}", sent=False)
+    number = _number(error)
+    advice = ""
+    if number == errno.ECONNREFUSED:
+        advice = ". Start the server, or check the address"
+    elif number in _NO_SUCH_NAME:
+        advice = ". Check the address"
+    return NetworkError(
+        f"no connection could be made: {_reason(error)}{advice}", sent=False, is_unreachable=bool(advice)
+    )
 
 
 def broken_connection(error: Exception) -> NetworkError:
@@ -65,7 +79,9 @@ def broken_connection(error: Exception) -> NetworkError:
 def model_call_error(error: NetworkError, url: str, seconds: float) -> ModelCallError:
     """Build the error of a model call whose request has no response."""
     message = f"{urlsplit(url).netloc}: {error}."
-    return ModelCallError(message, fault=error.fault, attempts=(Attempt(seconds=seconds, error=message),))
+    call_error = ModelCallError(message, fault=error.fault, attempts=(Attempt(seconds=seconds, error=message),))
+    call_error.is_unreachable = error.is_unreachable
+    return call_error
 
 
 def _number(error: Exception) -> int:
