@@ -57,7 +57,7 @@ def test_a_deletion_is_shown_first_and_done_with_yes(evalmark, ids):
 def test_the_last_run_that_passed_is_named_and_stays(evalmark, ids):
     found = evalmark("delete", ids[0], ids[1], "--yes")
     assert (found.code, stored(evalmark)) == (1, [ids[0], ids[2], ids[3]])
-    assert f"{ids[0]} stays: it is the last run of 'suite a' that passed (`last-green`)." in found.out
+    assert f"{ids[0]} is kept: it is the last run of 'suite a' that passed (`last-green`)." in found.out
     found = evalmark("delete", ids[0], "--yes", "--baselines")
     assert (found.code, stored(evalmark)) == (0, [ids[2], ids[3]])
 
@@ -69,10 +69,22 @@ def test_the_baseline_of_a_suite_file_stays(evalmark, ids):
     assert stored(evalmark) == ids
 
 
+def test_a_suite_that_cannot_be_read_here_is_named(evalmark, ids, monkeypatch):
+    Path("b.yaml").write_text(f"{Path('b.yaml').read_text()}baseline: {ids[2]}\n")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    shown = evalmark("delete", ids[2], "--store", "../.evalmark/evalmark.db")
+    sentence = (
+        "and 1 more suite cannot be read from this folder; runs that are named there as `baseline` are not protected."
+    )
+    assert (shown.code, sentence in shown.out) == (0, True), shown.text
+    assert "not protected" not in evalmark("delete", ids[2], "--baselines", "--store", "../.evalmark/evalmark.db").out
+
+
 def test_a_labelled_run_is_named_and_stays(evalmark, ids):
     evalmark("note", ids[1], "--case", "1", "--label", "up", "--by", "ann")
     found = evalmark("delete", ids[1], "--yes")
-    assert (found.code, f"{ids[1]} stays: it has 1 label. --labelled deletes it too." in found.out) == (1, True)
+    assert (found.code, f"{ids[1]} is kept: it has 1 label. --labelled deletes it too." in found.out) == (1, True)
     found = evalmark("delete", ids[1], "--yes", "--labelled")
     assert (found.code, "with 2 results, 1 label:" in found.out) == (0, True)
 

@@ -119,7 +119,7 @@ def become_somebody_else() -> None:
 def delete_run(path: Path, say) -> None:
     """Delete one run of a store with all that only it uses."""
     with open_store(path) as store:
-        store.delete(store.plan_deletion(Deletion(runs=(sample.run().id,))))
+        store.delete(Deletion(runs=(sample.run().id,)))
     say("finished", True)
 
 

@@ -80,8 +80,8 @@ def files_with(path, text):
 
 
 def delete(store, **what):
-    planned = store.plan_deletion(Deletion(**what))
-    return planned, store.delete(planned)
+    deletion = Deletion(**what)
+    return store.plan_deletion(deletion), store.delete(deletion)
 
 
 def assert_rest_is_whole(store):

@@ -17,7 +17,7 @@ from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
 from evalmark.stats.comparison.baseline_choice import is_complete_run
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
-from evalmark.storage.store.deletion import Deletion
+from evalmark.storage.store.deletion import Deletion, DeletionPlan
 from evalmark.storage.store.store import Store, open_store
 
 from . import flags
@@ -54,9 +54,9 @@ def delete(
     shared_replies: SharedReplies = False,
     store: flags.Store = None,
 ) -> None:
-    """Delete runs or recorded sessions so that they cannot be recovered from the store; without --yes, only show what would go.
+    """Delete runs or recorded sessions so that they cannot be recovered from the store; without --yes, only show them.
 
-    Recorded replies that no other run uses go too. The store is vacuumed, and backups of older versions that hold what is
+    Recorded replies that no other run uses are deleted too. The store is vacuumed, and backups of older versions that hold what is
     deleted are removed.
     """
     with _opened(store, yes=yes) as run_store:
@@ -69,7 +69,8 @@ def delete(
             sessions=tuple(sessions),
             with_shared_replies=shared_replies,
         )
-        _carry_out(run_store, deletion, [*kept.values(), *kept_sessions], yes=yes)
+        remarks = [*kept.values(), *kept_sessions, *([] if baselines else _missing_suites(run_store, runs))]
+        _carry_out(run_store, deletion, remarks, yes=yes)
     raise typer.Exit(1 if kept or kept_sessions else 0)
 
 
@@ -89,7 +90,7 @@ def prune(  # noqa: PLR0913  each is a flag of the command line
     shared_replies: SharedReplies = False,
     store: flags.Store = None,
 ) -> None:
-    """Delete old runs, as `delete` does; without --yes, only show what would go. With both limits, a run within either one stays."""
+    """Delete old runs, as `delete` does; without --yes, only show them. With both limits, a run within either one is kept."""
     if keep is None and keep_last is None:
         raise ConfigError("say what to keep: --keep 90d, or --keep-last 20 for the newest runs of each suite, or both.")
     before = None if keep is None else age_limit(keep, "--keep")
@@ -97,7 +98,8 @@ def prune(  # noqa: PLR0913  each is a flag of the command line
         old = list(_old(run_store.runs(), before, keep_last))
         kept = _protected(run_store, old, labelled=labelled, baselines=baselines)
         runs = tuple(run.id for run in old if run.id not in kept)
-        _carry_out(run_store, Deletion(runs=runs, with_shared_replies=shared_replies), list(kept.values()), yes=yes)
+        remarks = [*kept.values(), *([] if baselines else _missing_suites(run_store, old))]
+        _carry_out(run_store, Deletion(runs=runs, with_shared_replies=shared_replies), remarks, yes=yes)
 
 
 def _opened(store: str | None, *, yes: bool) -> Store:
@@ -111,7 +113,7 @@ def _opened(store: str | None, *, yes: bool) -> Store:
 
 
 def _old(runs: Sequence[Run], before: datetime | None, keep_last: int | None) -> Iterator[Run]:
-    """Yield the runs that neither limit keeps; `runs` are sorted newest first. Unfinished runs of living processes stay."""
+    """Yield the runs that neither limit keeps, without runs under way; `runs` are sorted newest first."""
     limit = None if before is None else before.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     seen: dict[tuple[str, str], int] = {}
     for run in runs:
@@ -128,22 +130,22 @@ def _series(run: Run) -> tuple[str, str]:
 
 
 def _protected(run_store: Store, runs: Sequence[Run], *, labelled: bool, baselines: bool) -> dict[str, str]:
-    """Return the runs that stay, each with a sentence why."""
+    """Return the runs that are kept, by id, each with a sentence that says why."""
     kept: dict[str, str] = {}
     if not labelled:
         for run in runs:
             if labels := run_store.labels_of_run(run.id):
-                kept[run.id] = f"{run.id} stays: it has {count(labels, 'label')}. --labelled deletes it too."
+                kept[run.id] = f"{run.id} is kept: it has {count(labels, 'label')}. --labelled deletes it too."
     if not baselines:
         for run_id, why in _baselines(run_store, runs).items():
-            kept.setdefault(run_id, f"{run_id} stays: {why}. --baselines deletes it too.")
+            kept.setdefault(run_id, f"{run_id} is kept: {why}. --baselines deletes it too.")
     return kept
 
 
 def _baselines(run_store: Store, runs: Sequence[Run]) -> Mapping[str, str]:
     """Return those of the runs that are baselines: named by a suite file, or the newest run of a suite that passed."""
-    asked = {run.id for run in runs}
-    found: dict[str, str] = {}
+    candidates = {run.id for run in runs}
+    reasons: dict[str, str] = {}
     every = run_store.runs() if runs else []
     for suite in dict.fromkeys(run.suite for run in every if run.suite):
         for name in _named_baselines(Path(suite)):
@@ -151,13 +153,21 @@ def _baselines(run_store: Store, runs: Sequence[Run]) -> Mapping[str, str]:
                 run_id = run_store.run(name).id
             except NotFoundError:
                 continue
-            if run_id in asked:
-                found[run_id] = f"{suite} names it as its baseline"
+            if run_id in candidates:
+                reasons[run_id] = f"{suite} names it as its baseline"
     for series in dict.fromkeys(map(_series, runs)):
         green = next((run for run in every if _series(run) == series and is_complete_run(run) and _is_green(run)), None)
-        if green is not None and green.id in asked:
-            found.setdefault(green.id, f"it is the last run of {series[0]!r} that passed (`{LAST_GREEN}`)")
-    return found
+        if green is not None and green.id in candidates:
+            reasons.setdefault(green.id, f"it is the last run of {series[0]!r} that passed (`{LAST_GREEN}`)")
+    return reasons
+
+
+def _missing_suites(run_store: Store, runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a sentence if suites cannot be read here, so that no run is known to be a baseline that they name."""
+    suites = dict.fromkeys(run.suite for run in run_store.runs() if run.suite) if runs else {}
+    if missing := [suite for suite in suites if not Path(suite).is_file()]:
+        more = f" and {count(len(missing) - 1, 'more suite')}" if len(missing) > 1 else ""
+        yield f"{missing[0]}{more} cannot be read from this folder; runs that are named there as `baseline` are not protected."
 
 
 def _named_baselines(suite: Path) -> list[str]:
@@ -174,7 +184,7 @@ def _is_green(run: Run) -> bool:
 
 
 def _sessions(run_store: Store, projects: Sequence[str], *, labelled: bool) -> tuple[list[str], list[str]]:
-    """Return the ids of the sessions to delete, and a sentence for each project of which some stay.
+    """Return the ids of the sessions to delete, and a sentence for each project of which some are kept.
 
     Raises:
         ConfigError: nothing is recorded for a project.
@@ -190,50 +200,47 @@ def _sessions(run_store: Store, projects: Sequence[str], *, labelled: bool) -> t
             ids += with_labels
         elif with_labels:
             kept.append(
-                f"{count(len(with_labels), 'session')} of {project} with labels: not deleted. --labelled deletes them too."
+                f"{count(len(with_labels), 'session')} of {project} with labels are kept. --labelled deletes them too."
             )
     return ids, kept
 
 
-def _carry_out(run_store: Store, deletion: Deletion, kept: Sequence[str], *, yes: bool) -> None:
-    for sentence in kept:
+def _carry_out(run_store: Store, deletion: Deletion, remarks: Sequence[str], *, yes: bool) -> None:
+    for sentence in remarks:
         print_line(sentence)
     if not deletion.runs and not deletion.sessions:
         print_line("Nothing to delete.")
         return
-    planned = run_store.plan_deletion(deletion)
-    for sentence in _description(run_store, planned, yes=yes):
+    for sentence in _description(run_store, deletion, run_store.plan_deletion(deletion), yes=yes):
         print_line(sentence)
     if not yes:
         print_line("Nothing was deleted yet. Add --yes to delete.")
         return
-    if trouble := run_store.delete(planned):
-        print_error(f"{trouble}\n")
+    if left := run_store.delete(deletion):
+        print_error(f"{left}\n")
 
 
-def _description(run_store: Store, planned: Deletion, *, yes: bool) -> Iterator[str]:
-    parts = [
-        *([count(len(planned.runs), "run") + f" with {count(planned.results, 'result')}"] if planned.runs else []),
-        *(
-            [count(len(planned.sessions), "session") + f" with {count(planned.spans, 'span')}"]
-            if planned.sessions
-            else []
-        ),
-        *([count(planned.labels, "label")] if planned.labels else []),
-        *(
-            [f"{planned.replies:,} recorded {'reply' if planned.replies == 1 else 'replies'}"]
-            if planned.replies
-            else []
-        ),
-    ]
+def _description(run_store: Store, deletion: Deletion, planned: DeletionPlan, *, yes: bool) -> Iterator[str]:
+    runs = f"{count(len(deletion.runs), 'run')} with {count(planned.results, 'result')}"
+    sessions = f"{count(len(deletion.sessions), 'session')} with {count(planned.spans, 'span')}"
+    parts = [runs] if deletion.runs else []
+    parts += [sessions] if deletion.sessions else []
+    parts += [count(planned.labels, "label")] if planned.labels else []
+    parts += [f"{planned.replies:,} recorded {_replies(planned.replies)}"] if planned.replies else []
     yield f"{'Deleting' if yes else 'Would delete'} {', '.join(parts)}:"
-    for run_id in planned.runs[:_LISTED]:
+    for run_id in deletion.runs[:_LISTED]:
         run = run_store.run(run_id)
         yield f"  {run.id}  {one_line(run.given_name or run.name, 60)}, {count(len(run.results), 'result')}"
-    if (more := len(planned.runs) - _LISTED) > 0:
+    if (more := len(deletion.runs) - _LISTED) > 0:
         yield f"  and {more:,} more"
-    if planned.shared_replies and not planned.with_shared_replies:
-        noun = "reply" if planned.shared_replies == 1 else "replies"
-        yield f"{planned.shared_replies:,} recorded {noun} stay, because other runs use them too. --shared-replies deletes them."
+    if (shared := planned.shared_replies) and not deletion.with_shared_replies:
+        verb, them = ("is", "it") if shared == 1 else ("are", "them")
+        yield (
+            f"{shared:,} recorded {_replies(shared)} {verb} kept, because other runs use {them} too. --shared-replies deletes {them}."
+        )
     for backup in planned.backups:
         yield f"{backup}: this backup, made by an upgrade, holds some of it and is deleted too."
+
+
+def _replies(number: int) -> str:
+    return "reply" if number == 1 else "replies"

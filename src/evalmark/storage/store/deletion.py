@@ -50,34 +50,37 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """What is to be deleted, and what goes with it."""
+    """Runs and recorded sessions to delete."""
 
     runs: tuple[str, ...] = ()
     """Ids of runs."""
     sessions: tuple[str, ...] = ()
     """Ids of recorded sessions."""
     with_shared_replies: bool = False
-    """Whether recorded replies go that other runs use as well."""
-    results: int = 0
-    spans: int = 0
-    labels: int = 0
-    replies: int = 0
+    """Whether to delete recorded replies that other runs use as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionPlan:
+    """How much a deletion deletes."""
+
+    results: int
+    spans: int
+    labels: int
+    replies: int
     """Recorded replies, of models and tools, that are deleted with the runs."""
-    shared_replies: int = 0
-    """Those that other runs use as well."""
-    backups: tuple[Path, ...] = ()
-    """Copies of the store that an upgrade left and that hold some of it."""
+    shared_replies: int
+    """Recorded replies of the runs that other runs use as well."""
+    backups: tuple[Path, ...]
+    """Copies of the store, made by upgrades, that hold one of the runs or sessions."""
 
 
-def plan_deletion(db: Connection, path: StoreLocation, deletion: Deletion) -> Deletion:
-    """Count what a deletion would delete; nothing is changed."""
+def plan_deletion(db: Connection, path: StoreLocation, deletion: Deletion) -> DeletionPlan:
+    """Count what a deletion deletes; nothing is changed."""
     numbers = _numbers(db, deletion.runs)
     keys, shared = _replies(db, numbers)
     ids = to_json(list(deletion.sessions))
-    return Deletion(
-        runs=deletion.runs,
-        sessions=deletion.sessions,
-        with_shared_replies=deletion.with_shared_replies,
+    return DeletionPlan(
         results=sum(_count(db, f"result where run = {number}") for number in numbers),
         spans=_count(db, "span where session in (select value from json_each(?))", ids),
         labels=sum(labels_of_run(db, run) for run in deletion.runs) + labels_of_sessions(db, deletion.sessions),
@@ -91,7 +94,7 @@ def delete(db: Connection, path: StoreLocation, deletion: Deletion, here: Writer
     """Delete the runs and sessions in one transaction, with their labels and the replies that go with them.
 
     Raises:
-        StoreBusyError: a living process writes one of the runs, or holds replies of one in its file.
+        StoreBusyError: another process writes one of the runs, or has replies of one in its file.
     """
     if isinstance(db, FileConnection):
         db.pragma("secure_delete", True)
@@ -113,7 +116,7 @@ def delete(db: Connection, path: StoreLocation, deletion: Deletion, here: Writer
             db.execute("delete from label_sample where run = ?", (run,))
             delete_rows(db, int(number))
         for table in ("call", "tool_call"):
-            db.execute(f"delete from {table} where key in (select value from json_each(?))", (to_json(sorted(keys)),))  # noqa: S608  names of ours
+            db.execute(f"delete from {table} where key in (select value from json_each(?))", (to_json(sorted(keys)),))  # noqa: S608  constant names
         _delete_sessions(db, deletion.sessions)
     requests_in_flight.remove_stale_notes(db, path)
 
@@ -197,7 +200,7 @@ def erase(path: StoreLocation, *, waits: bool = True) -> str:
 
 
 def _missing(db: Connection, table: str, ids: Sequence[str]) -> tuple[str, ...]:
-    query = f"select id from {table} where id in (select value from json_each(?))"  # noqa: S608  names of ours
+    query = f"select id from {table} where id in (select value from json_each(?))"  # noqa: S608  constant names
     known = {str(id_) for (id_,) in db.execute(query, (to_json(list(ids)),))}
     return tuple(id_ for id_ in ids if id_ not in known)
 
@@ -228,7 +231,7 @@ _SPANS = "select ? || id from span where session in (select value from json_each
 
 def _delete_sessions(db: Connection, sessions: Sequence[str]) -> None:
     ids = to_json(list(sessions))
-    db.execute(f"delete from label where about in ({_SPANS})", (about_span(), ids))  # noqa: S608  texts of ours
+    db.execute(f"delete from label where about in ({_SPANS})", (about_span(), ids))  # noqa: S608  constant texts
     db.execute("delete from span where session in (select value from json_each(?))", (ids,))
     db.execute("delete from session where id in (select value from json_each(?))", (ids,))
 
@@ -242,35 +245,31 @@ def _replies(db: Connection, runs: Sequence[int]) -> tuple[set[str], set[str]]:
     """Return the keys of the recorded calls that only these runs paid for or used, and of those that others use too."""
     if not runs:
         return set(), set()
-    mine = f"run in ({', '.join(map(str, runs))})"  # numbers of ours
-    paid = {key for key, is_mine in _paid(db, f"{mine} and run is not null") if is_mine}
-    keys = paid.union(_used(db, mine))
+    of_these = f"run in ({', '.join(map(str, runs))})"  # row numbers, so no text of others gets into the query
+    keys = {*_recorded(db, of_these), *_used(db, of_these)}
     if not keys:
         return set(), set()
-    wanted = to_json(sorted(keys))
-    recorded = dict(_paid(db, f"{mine} and run is not null", "where key in (select value from json_each(?))", wanted))
-    others = {key for key, _ in _paid(db, "true", f"where run is not null and not ({mine})")}
-    shared = keys & (others | set(_used(db, f"not ({mine})")))
-    return (keys - shared) & recorded.keys(), shared & recorded.keys()
+    recorded = set(_recorded(db, "key in (select value from json_each(?))", to_json(sorted(keys))))
+    others = {*_recorded(db, f"not ({of_these})"), *_used(db, f"not ({of_these})")}  # without calls of no run
+    return (keys - others) & recorded, keys & others & recorded
 
 
-def _paid(db: Connection, tells: str, where: str = "", *parameters: str) -> Iterator[tuple[str, bool]]:
-    """Yield the key of each recorded call, and whether a condition on it holds."""
+def _recorded(db: Connection, condition: str, *parameters: str) -> Iterator[str]:
+    """Yield the keys of the recorded calls for which a condition holds."""
     for table in ("call", "tool_call"):
-        query = f"select key, case when {tells} then 1 else 0 end from {table} {where}"  # noqa: S608  texts of ours
-        for key, holds in db.execute(query, parameters).fetchall():
-            yield from_sql(key), bool(holds)
+        for (key,) in db.execute(f"select key from {table} where {condition}", parameters).fetchall():  # noqa: S608  constant texts
+            yield from_sql(key)
 
 
 def _used(db: Connection, condition: str) -> Iterator[str]:
     """Yield the keys of calls that are named by results."""
-    for texts in db.execute(f"select output, scores from result where {condition}"):  # noqa: S608  texts of ours
+    for texts in db.execute(f"select output, scores from result where {condition}"):  # noqa: S608  constant texts
         for text in texts:
             yield from _KEY.findall(str(text))
 
 
 def _refuse_open_files(db: Connection, path: StoreLocation, runs: Sequence[str], keys: set[str]) -> None:
-    """Raise StoreBusyError if a living process has replies of the runs in its file."""
+    """Raise StoreBusyError if another process has replies of the runs in its file."""
     if not isinstance(path, Path):
         return
     for (id_,) in db.execute("select id from reply_log").fetchall():
@@ -312,4 +311,4 @@ def _holds(file: Path, deletion: Deletion) -> bool:
 
 
 def _count(db: Connection, what: str, *parameters: str) -> int:
-    return int(str(db.execute(f"select count(*) from {what}", parameters).get))  # noqa: S608  texts of ours
+    return int(str(db.execute(f"select count(*) from {what}", parameters).get))  # noqa: S608  constant texts

@@ -142,7 +142,7 @@ def amend(db: Connection, path: StoreLocation, run_lock: RunLock, run: Run) -> R
 
 
 def refuse_held(db: Connection, run: tuple[str, int, int], writer: WriterProcess | None, here: WriterProcess) -> None:
-    """Raise StoreBusyError if a living process writes a run, given by its id, number and pass."""
+    """Raise StoreBusyError if another process writes a run, given by its id, number and pass."""
     run_id, number, passed = run
     if writer is None or writer_has_ended(db, number, passed, writer, here):
         return

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from . import deletion as stored_deletion
     from . import health, merge, recordings
-    from .deletion import Deletion
+    from .deletion import Deletion, DeletionPlan
     from .health import Health
     from .merge import StoredMerge
     from .recordings import Recordings
@@ -251,8 +251,8 @@ class Store:
         self._recover()
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
-    def plan_deletion(self, deletion: "Deletion") -> "Deletion":
-        """Count what a deletion of runs and recorded sessions would delete; nothing is changed."""
+    def plan_deletion(self, deletion: "Deletion") -> "DeletionPlan":
+        """Count what a deletion of runs and recorded sessions deletes; nothing is changed."""
         return self._access.read(lambda db: stored_deletion.plan_deletion(db, self.path, deletion))
 
     def delete(self, deletion: "Deletion") -> str:
@@ -262,7 +262,7 @@ class Store:
         as a sentence; empty if all was.
 
         Raises:
-            StoreBusyError: a living process writes one of the runs.
+            StoreBusyError: another process writes one of the runs.
             StoreError: the store cannot be written.
         """
         self._recover()
