@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 
 import pytest
@@ -305,3 +306,29 @@ async def slowly_async(output):
 def test_a_busy_machine_is_not_blamed_on_a_target_without_async():
     assert blocked(1.5, is_async=False) == []
     assert len(blocked(1.5, is_async=True)) == 1
+
+
+def test_a_run_from_python_has_a_name_tags_and_a_sample_as_one_of_the_command_line(world):
+    cases = [{"id": str(number), "input": "a", "expected": "A"} for number in range(20)]
+    options = {"name": "letters", "run_name": "nightly", "tags": ["main", "model=small"], "sample": 5, "seed": 7}
+    run = evaluate(cases, str.upper, ["equals"], **options)
+    again = evaluate(list(reversed(cases)), str.upper, ["equals"], **options)
+    assert (run.name, run.given_name, run.tags) == ("letters", "nightly", ("main", "model=small"))
+    drawn = [{result.trial.case.id for result in one.results} for one in (run, again)]
+    assert len(drawn[0]) == 5
+    assert drawn[0] == drawn[1]
+    with open_store(world / ".evalmark" / "evalmark.db", read_only=True) as store:
+        assert store.run(run.id).sample == run.sample
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        pytest.param({"run_name": "last"}, "run name 'last': this could be taken", id="a name that means another run"),
+        pytest.param({"tags": "two words"}, "tag 'two words': write a word or key=value", id="a tag with a space"),
+    ],
+)
+def test_a_name_or_tag_that_could_not_be_used_is_refused_before_the_run(world, options, sentence):
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        evaluate([{"input": "a"}], str.upper, **options)
+    assert not (world / ".evalmark").exists()

@@ -13,7 +13,7 @@ from evalmark.core.protocols import ChatModel, Target
 from evalmark.core.settings import Replay, Settings
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
-from evalmark.core.values.run import DatasetInfo, Gate, Run
+from evalmark.core.values.run import DatasetInfo, Gate, Run, Sample
 from evalmark.core.values.score import Result
 from evalmark.inputs.datasets.case_builder import as_cases
 from evalmark.inputs.datasets.options import BadRow
@@ -29,6 +29,7 @@ from evalmark.runs.planning.plan import DatasetSource, Plan, embedder_for, file_
 from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
+from evalmark.storage.results.run_ids import parse_run_name, parse_run_tags
 from evalmark.storage.store.store import open_store
 
 from .execute import execute
@@ -63,7 +64,11 @@ class EvaluateOptions(TypedDict, total=False):
     """Options of `evaluate` besides cases, task and scorers."""
 
     name: str
-    """Name of the run; by default the name of the dataset."""
+    """Name of the suite; by default the name of the dataset. Runs of one suite are compared with each other."""
+    run_name: str
+    """Name of this run, usable wherever a run is named, as with `evalmark run --name`."""
+    tags: Sequence[str]
+    """Tags of this run: words, or `key=value`."""
     repeat: int
     """Times each case is run; 1 by default."""
     gate: Gate
@@ -78,6 +83,8 @@ class EvaluateOptions(TypedDict, total=False):
     """Time limit in seconds for each target call and each scorer call."""
     limit: int
     """The most cases to run."""
+    sample: int
+    """The size of a random sample of the cases to run; the same cases for the same `seed`, in whatever order they come."""
     shard: str
     """Which share of the cases to run, as `2/4`; `evalmark merge` joins the runs of all shares."""
     cluster: str
@@ -85,7 +92,7 @@ class EvaluateOptions(TypedDict, total=False):
     until_decided: bool
     """Stop as soon as the gate is decided either way; cases run in a random order."""
     seed: int
-    """Seed of that order; random by default."""
+    """Seed of that order, random by default, and of `sample`, 0 by default."""
     judge: str | ChatModel | Sequence[str | ChatModel]
     """The chat model of scorers that need a judge: `provider/model`, an object, or several of them."""
     replay: Replay
@@ -120,8 +127,8 @@ def evaluate(
             suite, such as `{"http": {"url": ...}}`. None scores the outputs
             that the rows bring.
         scorers: Names, `{name: settings}`, or functions of `case`, `output`, `expected` and so on.
-        options: By name; see `EvaluateOptions`: `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`,
-            `limit`, `shard`, `cluster`, `until_decided`, `seed`, `judge`, `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`,
+        options: By name; see `EvaluateOptions`: `name`, `run_name`, `tags`, `repeat`, `gate`, `embeddings`, `store`,
+            `jobs`, `timeout`, `limit`, `sample`, `shard`, `cluster`, `until_decided`, `seed`, `judge`, `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`,
             `workers`, `trust_cluster` and `isolate`.
 
     Returns:
@@ -171,9 +178,17 @@ async def evaluate_async(
     settings = settings_with_env_file(Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
-    limit, share = options.get("limit"), options.get("shard")
+    limit, share, tags = options.get("limit"), options.get("shard"), options.get("tags", ())
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
-    run_options = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
+    run_options = RunOptions(
+        store=MemoryRunStore(),
+        settings=settings,
+        limit=limit,
+        sample=Sample(size=options["sample"], seed=options.get("seed", 0)) if "sample" in options else None,
+        shard=shard,
+        given_name=parse_run_name(options["run_name"]) if "run_name" in options else "",
+        tags=parse_run_tags([tags] if isinstance(tags, str) else tags),
+    )
     results: list[Result] = []
     with notebook_progress() as callbacks:
         if path is None:

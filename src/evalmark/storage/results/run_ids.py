@@ -58,11 +58,13 @@ def parse_run_name(text: str) -> str:
     """
     if not _NAME.fullmatch(text):
         raise ConfigError(
-            f"--name {text!r}: a name has at most 80 letters, digits and . _ + = - characters, and begins with a letter "
+            f"run name {text!r}: a name has at most 80 letters, digits and . _ + = - characters, and begins with a letter "
             "or a digit."
         )
     if text in _RESERVED or _ID.match(text) or is_suite_reference(text) or text.endswith(".db"):
-        raise ConfigError(f"--name {text!r}: this could be taken for another reference to a run; choose another name.")
+        raise ConfigError(
+            f"run name {text!r}: this could be taken for another reference to a run; choose another name."
+        )
     return text
 
 
@@ -75,9 +77,7 @@ def parse_run_tags(texts: Iterable[str]) -> tuple[str, ...]:
     tags = tuple(dict.fromkeys(texts))
     for tag in tags:
         if not _TAG.fullmatch(tag):
-            raise ConfigError(
-                f"--tag {tag!r}: write a word or key=value, without spaces, commas and control characters."
-            )
+            raise ConfigError(f"tag {tag!r}: write a word or key=value, without spaces, commas and control characters.")
     return tags
 
 
