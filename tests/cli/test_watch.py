@@ -5,11 +5,14 @@ import signal
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evalmark.cli.terminal.watch import difference
+from evalmark.cli.terminal.watch import _outcomes, difference
+from evalmark.core.case_titles import CaseTitles
+from evalmark.store import open_store
 
 BOT = "def answer(text):\n    return text.upper()\n"
 
@@ -108,12 +111,31 @@ def test_flags_of_one_run_are_refused(evalmark, project, words):
     assert "--watch starts a new run after each change; leave" in found.err
 
 
+def test_a_judge_that_fails_breaks_no_case(evalmark, project):
+    Path("judge.py").write_text("def judge(output):\n    return True\n")
+    Path("suite.yaml").write_text("datasets: data/cases.jsonl\ntarget: bot:answer\nmetrics: ['judge:judge']\n")
+    assert evalmark("run", "suite.yaml", "-q").code == 0
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        run = store.run("last")
+        results = list(run.results)
+    broken = [replace(one, scores=(replace(one.scores[0], status="error", passed=None),)) for one in results]
+    pairs = [_outcomes(replace(run, results=found), CaseTitles()) for found in (results, broken)]
+    assert difference(*pairs).endswith("no case broke and none was fixed; 2 have an error or no score now")
+
+
 @pytest.mark.parametrize(
     ("before", "now", "text"),
     [
         pytest.param({"a": True}, {"a": True}, "no case broke and none was fixed", id="nothing"),
         pytest.param({}, {"a": False}, "no case broke and none was fixed", id="a new case"),
         pytest.param({"a": False}, {"a": True}, "0 cases broke, 1 fixed: ✓ a", id="one fixed"),
+        pytest.param(
+            {"a": True, "b": False, "c": None},
+            {"a": None, "b": None, "c": None},
+            "no case broke and none was fixed; 2 have an error or no score now",
+            id="no verdict is no failure",
+        ),
+        pytest.param({"a": None}, {"a": False}, "no case broke and none was fixed", id="no verdict before"),
         pytest.param(
             dict.fromkeys("abcdefg", True),
             dict.fromkeys("abcdefg", False),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from evalmark import Case, Gate, Output, Result, Run, Score, compare
+from evalmark import Case, Gate, Output, Result, Run, Score, compare, evaluate
 from evalmark.core.values.run import DatasetInfo, Metric, RunTotals
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
@@ -14,7 +14,7 @@ from evalmark.reports.terminal.cases import case_screen
 from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.run_list import ListedRun, run_list_screen
-from evalmark.reports.terminal.run_report import run_screen
+from evalmark.reports.terminal.run_report import run_screen, suites_screen
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
@@ -274,3 +274,19 @@ def test_a_verdict_on_two_runs_is_whole_on_a_narrow_terminal():
         text = comparison_screen(found, TerminalStyle(width=width))
         assert text.split().count("points") == 1, f"the verdict is cut off at {width} columns"
         assert max(map(cell_len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("status", "expected", "code", "word"),
+    [
+        pytest.param("complete", "A", 0, "✓ passed", id="passed"),
+        pytest.param("complete", "A", 1, "✗ worse", id="worse than its baseline"),
+        pytest.param("complete", "A", 3, "? cannot tell", id="its comparison cannot tell"),
+        pytest.param("complete", "B", 1, "✗ failed", id="failed"),
+        pytest.param("interrupted", "A", 130, "? interrupted", id="interrupted"),
+    ],
+)
+def test_the_list_of_suites_shows_how_each_ended(status, expected, code, word):
+    run = evaluate([{"input": "a", "expected": expected}], str.upper, ["equals"], store=None)
+    run = replace(run, status=status)
+    assert word in suites_screen([(run, summarise(run), code)], TerminalStyle(width=100)).splitlines()[-1]

@@ -1,12 +1,8 @@
 """Run a plan from the command line: progress, Ctrl-C, results, reports and the exit code."""
 
 import gc
-import os
 import re
-import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +31,7 @@ from evalmark.storage.store.location import display_location
 from . import supervised
 from .command_line import NEWEST, refuse_overwriting, repeat_command, store_flag
 from .exit_codes import FAILED, INCONCLUSIVE, INTERRUPTED, comparison_code, worst_code
+from .interrupts import graceful_interrupts
 from .output import print_error, print_line, print_store_note, print_text, terminal_style
 from .process_state import ProcessState
 from .progress import Progress
@@ -66,8 +63,6 @@ else:
     compared_module = LazyModule("evalmark.reports.terminal.comparison")
     compare = LazyModule("evalmark.stats.comparison.compare")
 
-SAME_SIGNAL_SECONDS = 0.2
-"""Seconds in which a second signal counts as the same one: a process group gets it directly and from the supervisor."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 
 
@@ -132,17 +127,12 @@ def run_plans(
     """Run one suite after the other, list several of them at the end, and return the worst exit code."""
     codes: list[int] = []
     ended: list[tuple[Run, Summary]] = []
-
-    def keep(run: Run, summary: "Summary", _: "Store") -> tuple[str, ...]:
-        ended.append((run, summary))
-        return ()
-
     for path, plan in plans:
         again = repeat_command(arguments, [str(other) for other, _ in plans if other != path])
-        codes.append(run_plan(plan, settings, replace(show, again=again, remarks=show.remarks or keep)))
+        codes.append(run_plan(plan, settings, replace(show, again=again), lambda *run: ended.append(run)))
         if codes[-1] == INTERRUPTED:
             break
-    if len(ended) > 1:
+    if len(ended) > 1 and not show.quiet:
         lines = [(run, summary, code) for (run, summary), code in zip(ended, codes, strict=True)]
         print_text(suites_screen(lines, terminal_style(flags=store_flag(settings.store))))
     return worst_code(codes)
@@ -182,8 +172,15 @@ def refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
         )
 
 
-def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
+def run_plan(
+    plan: "Plan",
+    settings: "Settings",
+    show: RunDisplay,
+    on_end: "Callable[[Run, Summary], None]" = lambda *_: None,
+) -> int:
     """Run the plan, print the results, write the reports, and return the exit code.
+
+    `on_end` gets the run and its summary before they are printed.
 
     Raises:
         EvalmarkError: an error of the plan, of the store or of a report's path.
@@ -191,7 +188,7 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
     refuse_reports(plan, show.reports)
     state = ProcessState()
     try:
-        return _run_and_report(plan, settings, show, state)
+        return _run_and_report(plan, settings, show, state, on_end)
     except (EvalmarkError, OSError, RuntimeError, ValueError, SystemExit, need("asyncio").CancelledError) as error:
         if why := state.why(error):
             raise RunAbortedError(f"{why} Finished results are stored. Resume with: {show.again} --resume") from error
@@ -200,7 +197,13 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
         state.close()
 
 
-def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state: ProcessState) -> int:
+def _run_and_report(
+    plan: "Plan",
+    settings: "Settings",
+    show: RunDisplay,
+    state: ProcessState,
+    on_end: "Callable[[Run, Summary], None]",
+) -> int:
     store_option = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
     with store.open_store(settings.store, notes=print_store_note) as run_store:
@@ -212,6 +215,7 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
         compared = None if compared is None else with_store_flag(compared, settings.store)
         summary = summarise(run, collected=None if live is None else live.finish())
         verdict = apply_gate(summary, run.gate)
+        on_end(run, summary)
         if run.finished:
             run_store.save_totals([(run, run_totals(run, summary))])  # a list would read all results for them
         if not show.quiet:
@@ -331,7 +335,7 @@ async def _run(
             on_results=None if live is None else live.add,
             on_verdicts=progress.recorded,
         )
-        with _interrupts(stop, show.again):
+        with graceful_interrupts(stop, show.again):
             return await execution.execute(plan, options)
 
 
@@ -374,37 +378,3 @@ def _report_to_supervisor(run: "Run", settings: "Settings", show: RunDisplay) ->
     supervised.send("store", settings.store)
     supervised.send("again", f"{show.again} --resume {run.id}")
     supervised.send("run", run.id)
-
-
-@contextmanager
-def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
-    """On the first Ctrl-C, finish the running trials; on the second, exit at once. The store stays consistent."""
-    loop: asyncio.AbstractEventLoop = need("asyncio").get_running_loop()
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Signals that `nohup` or a background shell ignores stay ignored.
-    names = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
-    since = 0.0
-
-    def interrupt() -> None:
-        nonlocal since
-        if since and loop.time() - since < SAME_SIGNAL_SECONDS:
-            return
-        if since:
-            if command := sys.modules.get("evalmark.models.providers.command"):
-                command.end_programs()
-            print_error(f"\nExited at once. Resume with: {again} --resume\n")
-            os._exit(INTERRUPTED)
-        since = loop.time()
-        stop.set()
-        print_error("\nFinishing the running trials. Press Ctrl-C again to exit at once.\n")
-
-    try:
-        for name in names:
-            loop.add_signal_handler(getattr(signal, name), interrupt)
-    except NotImplementedError:  # Windows has no such handlers: the first Ctrl-C ends the program
-        names = []
-    try:
-        yield
-    finally:
-        for name in names:
-            loop.remove_signal_handler(getattr(signal, name))

@@ -50,12 +50,12 @@ def watch_suites(arguments: Sequence[str], suites: Sequence[Path], location: str
         location: the store.
     """
     words = [word for word in arguments if word != "--watch"]
-    with tempfile.TemporaryDirectory(prefix="evalmark-watch-") as folder, _Child() as child:
+    with tempfile.TemporaryDirectory(prefix="evalmark-watch-") as folder, _RunProcess() as process:
         read = Path(folder) / "read.json"
         while True:
             started = _state(_watched(suites, read))
             earlier = {path: _newest(location, path) for path in suites}
-            if child.run(words, read) == INTERRUPTED:
+            if process.run(words, read) == INTERRUPTED:
                 return INTERRUPTED
             for path in suites:
                 _print_difference(path, earlier[path], _newest(location, path))
@@ -65,14 +65,14 @@ def watch_suites(arguments: Sequence[str], suites: Sequence[Path], location: str
             _print_changes(_wait_for_change(files, known))
 
 
-class _Child:
+class _RunProcess:
     """The process of one run. A signal is passed on to it; between two runs, it ends the command."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> "_Child":
+    def __enter__(self) -> "_RunProcess":
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` or a background shell sets it
                 self._before[number] = signal.signal(number, self._signal)
@@ -179,32 +179,39 @@ def _newest(location: str, suite: Path) -> "Run | None":
 def _print_difference(suite: Path, before: "Run | None", now: "Run | None") -> None:
     if before is not None and now is not None and before.id != now.id:
         titles = CaseTitles()
-        print_error(f"\n  {suite.name}: {difference(_passes(before, titles), _passes(now, titles))}\n")
+        print_error(f"\n  {suite.name}: {difference(_outcomes(before, titles), _outcomes(now, titles))}\n")
 
 
-def _passes(run: "Run", titles: CaseTitles) -> dict[tuple[str, str, str], bool]:
-    """Return for each case, by dataset, target and title, whether all its trials pass."""
-    found: dict[tuple[str, str, str], bool] = {}
+def _outcomes(run: "Run", titles: CaseTitles) -> dict[tuple[str, str, str], bool | None]:
+    """Return whether each case, by dataset, target and title, passes in all its trials; None if some are not judged and none fails."""
+    verdicts: dict[tuple[str, str, str], set[str]] = {}
     for result in run.results:
         case = result.trial.case
         key = (result.trial.dataset, result.trial.target, titles(case.id, case.input, result.trial.position))
-        found[key] = found.get(key, True) and result.verdict == "pass"
-    return found
+        verdicts.setdefault(key, set()).add(result.verdict)
+    return {key: False if "fail" in found else True if found == {"pass"} else None for key, found in verdicts.items()}
 
 
-def difference(before: Mapping[Any, bool], now: Mapping[Any, bool]) -> str:
-    """Describe which cases pass now and did not before, and the other way round.
+def difference(before: Mapping[Any, bool | None], now: Mapping[Any, bool | None]) -> str:
+    """Describe which cases pass now and failed before, and the other way round, and how many lost their verdict.
 
-    >>> difference({"a": True, "b": False, "c": True}, {"a": False, "b": True, "c": True})
-    'since the run before, 1 case broke, 1 fixed: ✗ a, ✓ b'
+    >>> difference({"a": True, "b": False, "c": True}, {"a": False, "b": True, "c": None})
+    'since the run before, 1 case broke, 1 fixed: ✗ a, ✓ b; 1 has an error or no score now'
     """
-    broke = [key for key, passes in now.items() if not passes and before.get(key)]
+    broke = [key for key, passes in now.items() if passes is False and before.get(key)]
     fixed = [key for key, passes in now.items() if passes and before.get(key) is False]
+    lost = sum(passes is None and before.get(key) is not None for key, passes in now.items())
+    return f"since the run before, {_changed_cases(broke, fixed)}" + (
+        f"; {lost:,} {'has' if lost == 1 else 'have'} an error or no score now" if lost else ""
+    )
+
+
+def _changed_cases(broke: Sequence[Any], fixed: Sequence[Any]) -> str:
     if not broke and not fixed:
-        return "since the run before, no case broke and none was fixed"
+        return "no case broke and none was fixed"
     names = [f"{mark} {_case_name(key)}" for mark, keys in (("✗", broke), ("✓", fixed)) for key in keys]
     shown = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
-    return f"since the run before, {count(len(broke), 'case')} broke, {len(fixed)} fixed: {shown}"
+    return f"{count(len(broke), 'case')} broke, {len(fixed):,} fixed: {shown}"
 
 
 def _case_name(key: Any) -> str:

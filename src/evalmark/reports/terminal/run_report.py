@@ -77,7 +77,10 @@ def run_screen(
 
 
 def suites_screen(suites: Sequence[tuple[Run, Summary, int]], style: TerminalStyle) -> str:
-    """List the runs of several suites with their verdicts; an exit code other than the gate's is that of a comparison."""
+    """List the runs of several suites with their verdicts.
+
+    The number is the exit code of the run: of a complete run, one other than the gate's is that of its comparison.
+    """
     table = data_table(column_gap(style))
     headings = ("suite", "verdict", "passed", "run")[: 4 if style.width >= 80 else 3]
     for heading in headings:
@@ -85,7 +88,9 @@ def suites_screen(suites: Sequence[tuple[Run, Summary, int]], style: TerminalSty
     for run, summary, code in suites:
         verdict = apply_gate(summary, run.gate)
         mark, word = verdict.outcome if verdict.gated else "ungated", gate_outcome(verdict)
-        if code != verdict.exit_code:
+        if run.status != "complete":
+            mark, word = verdict.outcome, word if verdict.outcome == "fail" else run.status
+        elif code != verdict.exit_code:
             mark, word = ("fail", "worse") if code == 1 else ("cannot tell", "cannot tell")
         cells = (
             Text(one_line(run.suite or run.name)),
