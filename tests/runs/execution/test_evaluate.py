@@ -308,6 +308,13 @@ def test_a_busy_machine_is_not_blamed_on_a_target_without_async():
     assert len(blocked(1.5, is_async=True)) == 1
 
 
+def test_none_means_that_an_option_is_not_given():
+    run = evaluate(
+        ["a", "b"], str.upper, [lambda output: True], store=None, sample=None, run_name=None, tags=None, seed=None
+    )
+    assert (run.sample, run.given_name, run.tags, len(run.results)) == (None, "", (), 2)
+
+
 def test_a_run_from_python_has_a_name_tags_and_a_sample_as_one_of_the_command_line(world):
     cases = [{"id": str(number), "input": "a", "expected": "A"} for number in range(20)]
     options = {"name": "letters", "run_name": "nightly", "tags": ["main", "model=small"], "sample": 5, "seed": 7}
@@ -325,6 +332,9 @@ def test_a_run_from_python_has_a_name_tags_and_a_sample_as_one_of_the_command_li
     ("options", "sentence"),
     [
         pytest.param({"run_name": "last"}, "run name 'last': this could be taken", id="a name that means another run"),
+        pytest.param({"run_name": 3}, "run name 3: a name has at most 80", id="a name that is no text"),
+        pytest.param({"tags": [3]}, "tag 3: write a word", id="a tag that is no text"),
+        pytest.param({"tags": 3}, "tag 3: write a word", id="tags that are no list"),
         pytest.param({"tags": "two words"}, "tag 'two words': write a word or key=value", id="a tag with a space"),
     ],
 )

@@ -143,6 +143,15 @@ def test_a_plan_counts_the_sample(store):
     [
         pytest.param(plan(scorer=Talk()), {}, "a metric here scores whole conversations", id="conversations"),
         pytest.param(plan(), {"limit": 3}, "leave one of them out", id="the first cases"),
+        pytest.param(
+            plan(), {"sample": Sample(size=0, seed=7)}, "sample has to be .* at least 1; found 0", id="no case"
+        ),
+        pytest.param(
+            plan(), {"sample": Sample(size="x", seed=7)}, "at least 1; found 'x'", id="a size that is no number"
+        ),
+        pytest.param(
+            plan(), {"sample": Sample(size=1, seed=-1)}, "seed has to be .* at least 0; found -1", id="a seed below 0"
+        ),
     ],
 )
 def test_what_cannot_be_sampled_is_refused_before_anything_runs(store, wanted, how, why):

@@ -178,16 +178,16 @@ async def evaluate_async(
     settings = settings_with_env_file(Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
-    limit, share, tags = options.get("limit"), options.get("shard"), options.get("tags", ())
+    limit, share, size = options.get("limit"), options.get("shard"), options.get("sample")
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
     run_options = RunOptions(
         store=MemoryRunStore(),
         settings=settings,
         limit=limit,
-        sample=Sample(size=options["sample"], seed=options.get("seed", 0)) if "sample" in options else None,
+        sample=None if size is None else Sample(size=size, seed=options.get("seed") or 0),
         shard=shard,
-        given_name=parse_run_name(options["run_name"]) if "run_name" in options else "",
-        tags=parse_run_tags([tags] if isinstance(tags, str) else tags),
+        given_name="" if (run_name := options.get("run_name")) is None else parse_run_name(run_name),
+        tags=parse_run_tags(options.get("tags") or ()),
     )
     results: list[Result] = []
     with notebook_progress() as callbacks:

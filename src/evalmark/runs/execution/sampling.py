@@ -76,7 +76,11 @@ def sample_faults(plan: Plan, options: RunOptions) -> list[str]:
     """Return why a selection of cases cannot be sampled, one sentence each."""
     if options.sample is None:
         return []
-    faults = []
+    faults = [
+        f"{name} has to be a whole number of at least {least}; found {number!r}."
+        for name, number, least in (("sample", options.sample.size, 1), ("seed", options.sample.seed, 0))
+        if type(number) is not int or number < least
+    ]
     if "conversation" in plan.modes:
         faults.append(
             f"{plan.suite or plan.name}: --sample draws single cases, but a metric here scores whole conversations."

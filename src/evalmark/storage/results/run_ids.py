@@ -56,7 +56,7 @@ def parse_run_name(text: str) -> str:
     Raises:
         ConfigError: it could be taken for an id, a file or another reference.
     """
-    if not _NAME.fullmatch(text):
+    if not (isinstance(text, str) and _NAME.fullmatch(text)):
         raise ConfigError(
             f"run name {text!r}: a name has at most 80 letters, digits and . _ + = - characters, and begins with a letter "
             "or a digit."
@@ -68,15 +68,15 @@ def parse_run_name(text: str) -> str:
     return text
 
 
-def parse_run_tags(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags that a user gives a run, each once.
+def parse_run_tags(texts: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the tags that a user gives a run, each once; a text is one tag.
 
     Raises:
         ConfigError: one is neither a word nor `key=value`.
     """
-    tags = tuple(dict.fromkeys(texts))
+    tags = (texts,) if isinstance(texts, str) or not isinstance(texts, Iterable) else tuple(dict.fromkeys(texts))
     for tag in tags:
-        if not _TAG.fullmatch(tag):
+        if not (isinstance(tag, str) and _TAG.fullmatch(tag)):
             raise ConfigError(f"tag {tag!r}: write a word or key=value, without spaces, commas and control characters.")
     return tags
 
