@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -315,6 +316,55 @@ def test_what_a_command_leaves_running_is_ended_with_it(evalmark, world):
     assert evalmark("run", suite("{command: [./leaves.sh]}")).code == 0
     time.sleep(1.5)
     assert not Path("late").exists()
+
+
+def test_a_program_in_a_session_of_its_own_does_not_keep_the_trial_waiting(evalmark, world):
+    script("daemon.sh", "tr a-z A-Z; setsid sleep 20 &")
+    started = time.monotonic()
+    assert evalmark("run", suite("{command: [./daemon.sh]}")).code == 0
+    assert time.monotonic() - started < 15, "it waited until the other program closed the output"
+
+
+def test_a_program_in_a_session_of_its_own_that_prints_for_ever_is_not_read_for_ever(evalmark, world, monkeypatch):
+    monkeypatch.setattr(command, "_MOST_WAITS", 2)
+    script("daemon.sh", "tr a-z A-Z; setsid sh -c 'for n in $(seq 100); do sleep 0.2; echo more; done' &")
+    started = time.monotonic()
+    evalmark("run", suite("{command: [./daemon.sh]}"))
+    assert time.monotonic() - started < 15
+
+
+def test_links_pipes_and_large_files_in_a_workspace_are_neither_followed_nor_read(evalmark, world, monkeypatch):
+    monkeypatch.setattr(command, "MAX_DIFF_FILE", 1000)
+    Path("outside.txt").write_text("of another project\n")
+    Path("repo").mkdir()
+    Path("repo/a.txt").write_text("one\n")
+    os.mkfifo("repo/pipe")
+    script("agent.sh", 'cat; rm a.txt; ln -s "$1/outside.txt" a.txt; ln -s "$1" all; head -c 2000 /dev/zero > big')
+    evalmark("run", suite('{command: [./agent.sh, "{{suite_folder}}"], workspace: repo}'))
+    found = outputs()["a"]
+    assert found.error is None
+    assert found.metadata["workspace"]["files"] == {"a.txt": "changed", "all": "added", "big": "added"}
+    diff = found.metadata["workspace"]["diff"]
+    assert "of another project" not in diff
+    assert "+link to " in diff
+    assert "File big differs; it is larger than" in diff
+
+
+def test_a_long_difference_of_a_workspace_says_that_it_is_cut(evalmark, world, monkeypatch):
+    monkeypatch.setattr(command, "MAX_DIFF", 200)
+    Path("repo").mkdir()
+    script("agent.sh", "cat; for n in 1 2 3 4 5 6 7 8 9; do echo a line of the file > $n.txt; done")
+    evalmark("run", suite("{command: [./agent.sh], workspace: repo}"))
+    assert outputs()["a"].metadata["workspace"]["diff"].endswith("(The rest is left out: more than 200 characters.)\n")
+
+
+def test_a_link_that_leads_elsewhere_makes_another_workspace(world):
+    Path("repo").mkdir()
+    Path("repo/model").symlink_to("first")
+    first = command.content_hash([Path("repo")])
+    Path("repo/model").unlink()
+    Path("repo/model").symlink_to("other")
+    assert command.content_hash([Path("repo")]) != first
 
 
 def test_a_command_that_prints_without_end_is_stopped(evalmark, world, monkeypatch):

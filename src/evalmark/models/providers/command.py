@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import difflib
+import filecmp
 import hashlib
 import os
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -18,6 +20,7 @@ from typing import Any, ClassVar
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError
 from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.text import one_line
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.inputs.suites.services import SUITE_FOLDER
@@ -28,10 +31,14 @@ MAX_OUTPUT = 32 << 20
 """Bytes; a program that prints more is stopped."""
 MAX_DIFF = 200_000
 """Characters of the changes in a workspace that are kept."""
+MAX_DIFF_FILE = 1 << 20
+"""Bytes; the changes of a larger file are not kept, only that it changed."""
 _LAST_BYTES, _LAST_LINES = 4096, 5
 """How much of the end of the error stream an error shows."""
 _PIECE = 1 << 16
 _POLL_SECONDS = 0.05
+_QUIET_SECONDS, _MOST_WAITS = 0.5, 20
+"""How long to wait for more from the streams of a program that has ended, and how often."""
 _RUNNING: set[int] = set()
 """The process groups of the programs that run now: global, since the handler of a second Ctrl-C has to end those of all runs."""
 
@@ -83,11 +90,14 @@ class CommandProgram:
         parent = Path(tempfile.mkdtemp(prefix="evalmark-"))
         try:
             copy, original = parent / self._workspace.name, self._workspace
-            await self._threads.run(lambda _: shutil.copytree(original, copy, symlinks=True))
+            try:
+                await self._threads.run(lambda _: shutil.copytree(original, copy, symlinks=True, ignore=_special_files))
+            except OSError as error:
+                raise self._error(f"the workspace cannot be copied: {one_line(error, 300)}", 0.0) from None
             before = await self._threads.run(lambda _: _stamps(copy))
             reply = await self._run(arguments, stdin, copy, before)
         finally:
-            shutil.rmtree(parent, ignore_errors=True)
+            _remove(parent)
         return reply
 
     async def _run(self, arguments: Sequence[str], stdin: bytes, folder: Path, before: Mapping[str, Any]) -> Reply:
@@ -136,7 +146,7 @@ class CommandProgram:
         try:
             status = await _exit_status(process)
             _end_group(process.pid)  # what it left running would keep the streams open
-            await asyncio.gather(*reading)
+            await _read_rest(reading, printed, errors)
             if printed.is_full:
                 raise self._error(f"printed more than {MAX_OUTPUT >> 20} MiB and was stopped", 0.0)
         finally:
@@ -148,6 +158,7 @@ class CommandProgram:
             _RUNNING.discard(process.pid)
             for task in reading:
                 task.cancel()
+            process._transport.close()  # type: ignore[attr-defined]  # nothing public closes streams that others hold open
         return status, bytes(printed.content), bytes(errors.content)
 
 
@@ -159,11 +170,12 @@ class _PrintedBytes:
     """
 
     def __init__(self, most: int, group: int | None = None) -> None:
-        self.content, self.is_full = bytearray(), False
+        self.content, self.is_full, self.received = bytearray(), False, 0
         self._most, self._group = most, group
 
     async def read(self, stream: asyncio.StreamReader | None) -> None:
         while stream is not None and (piece := await stream.read(_PIECE)):
+            self.received += len(piece)
             if self._group is None:
                 self.content = (self.content + piece)[-self._most :]
             elif len(self.content) + len(piece) <= self._most:
@@ -171,6 +183,20 @@ class _PrintedBytes:
             else:
                 self.is_full = True
                 _end_group(self._group)
+
+
+async def _read_rest(reading: Sequence[asyncio.Future[Any]], *streams: _PrintedBytes) -> None:
+    """Read the streams of a program that has ended to their end, or until nothing more comes.
+
+    A program that it started in a session of its own is not ended with it, and may hold the streams open for ever.
+    """
+    quiet = 0
+    for _ in range(_MOST_WAITS):
+        received = sum(stream.received for stream in streams)
+        _, pending = await asyncio.wait(reading, timeout=_QUIET_SECONDS)
+        quiet = quiet + 1 if received == sum(stream.received for stream in streams) else 0
+        if not pending or quiet > 1:  # once may be a pause of this process
+            break
 
 
 async def _exit_status(process: asyncio.subprocess.Process) -> int:
@@ -219,15 +245,35 @@ def _last_lines(errors: bytes) -> str:
     return f": {' | '.join(lines[-_LAST_LINES:])[-600:]}" if lines else ", and printed no error"
 
 
+def _special_files(folder: str, names: list[str]) -> list[str]:
+    """Return the pipes, sockets and devices in a folder, which cannot be copied."""
+    kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
+    return [name for name in names if not any(is_kind(Path(folder, name).lstat().st_mode) for is_kind in kinds)]
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, even if a program made folders in it read-only."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, _, _ in os.walk(folder):
+        with contextlib.suppress(OSError):
+            Path(path).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files and the symbolic links in a folder; links are not followed."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and ".git" not in path.relative_to(folder).parts:
+        if (path.is_symlink() or path.is_file()) and ".git" not in path.relative_to(folder).parts:
             yield path.relative_to(folder).as_posix(), path
 
 
 def _stamps(folder: Path) -> dict[str, Any]:
-    """Return size and time of each file, which tell which ones a program has written."""
-    return {name: (status.st_size, status.st_mtime_ns) for name, path in _files(folder) for status in [path.stat()]}
+    """Return kind, size and time of each file, which tell which ones a program has written."""
+    return {
+        name: (stat.S_IFMT(status.st_mode), status.st_size, status.st_mtime_ns)
+        for name, path in _files(folder)
+        for status in [path.lstat()]
+    }
 
 
 def _changes(original: Path, copy: Path, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,18 +284,28 @@ def _changes(original: Path, copy: Path, before: Mapping[str, Any]) -> dict[str,
     kinds |= {
         name: "changed"
         for name in now
-        if name in before and now[name] != before[name] and _differ(original, copy, name)
+        if name in before and now[name] != before[name] and _differ(original / name, copy / name)
     }
-    diff = "".join(_diff(original / name, copy / name, name) for name in sorted(kinds))
-    return {"files": dict(sorted(kinds.items())), "diff": diff[:MAX_DIFF]} if kinds else {}
+    diff = ""
+    for name in sorted(kinds):
+        diff += _diff(original / name, copy / name, name)
+        if len(diff) > MAX_DIFF:
+            diff = f"{diff[:MAX_DIFF]}\n(The rest is left out: more than {MAX_DIFF:,} characters.)\n"
+            break
+    return {"files": dict(sorted(kinds.items())), "diff": diff} if kinds else {}
 
 
-def _differ(original: Path, copy: Path, name: str) -> bool:
-    return (original / name).read_bytes() != (copy / name).read_bytes()
+def _differ(before: Path, after: Path) -> bool:
+    if before.is_symlink() or after.is_symlink():
+        return _content(before) != _content(after)
+    return not filecmp.cmp(before, after, shallow=False)
 
 
 def _diff(before: Path, after: Path, name: str) -> str:
-    texts = [path.read_bytes() if path.is_file() else b"" for path in (before, after)]
+    paths = [path for path in (before, after) if path.is_symlink() or path.is_file()]
+    if any(path.lstat().st_size > MAX_DIFF_FILE for path in paths):
+        return f"File {name} differs; it is larger than {MAX_DIFF_FILE >> 20} MiB\n"
+    texts = [_content(path) if path in paths else b"" for path in (before, after)]
     if any(b"\0" in text for text in texts):
         return f"Binary file {name} differs\n"
     old, new = (text.decode("utf-8", errors="replace").splitlines(keepends=True) for text in texts)
@@ -257,13 +313,25 @@ def _diff(before: Path, after: Path, name: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
+def _content(path: Path) -> bytes:
+    """Return the content of a file, or where a symbolic link leads: what is there may be no part of the workspace."""
+    return f"link to {path.readlink()}\n".encode(errors="replace") if path.is_symlink() else path.read_bytes()
+
+
 def content_hash(paths: Sequence[Path | None]) -> str:
-    """Return a hash of files and of the files in folders; what does not exist is left out."""
+    """Return a hash of files, and of the files and links in folders; what does not exist is left out."""
     digest = hashlib.sha256()
     for path in paths:
         if path is None or not path.exists():
             continue
         for name, file in [(path.name, path)] if path.is_file() else _files(path):
-            digest.update(f"{name}\0{file.stat().st_size}\0".encode(errors="surrogatepass"))
-            digest.update(file.read_bytes())
+            is_link = file.is_symlink() and file is not path
+            size = file.lstat().st_size if is_link else file.stat().st_size
+            digest.update(f"{name}\0{size}\0".encode(errors="surrogatepass"))
+            if is_link:
+                digest.update(_content(file))
+                continue
+            with file.open("rb") as content:
+                while piece := content.read(_PIECE):
+                    digest.update(piece)
     return digest.hexdigest()[:16]
