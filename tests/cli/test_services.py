@@ -141,6 +141,53 @@ def test_an_address_without_a_server_ends_the_run_with_one_sentence_and_resumes(
     assert len(server.seen) == 2
 
 
+TENANT = '{{http: {{url: "{url}/ask", headers: {{{header}: "${{{variable}}}"}}, body: {{question: "{{{{input}}}}"}}, output: $.answer}}}}'
+
+
+@pytest.mark.parametrize(
+    ("header", "variable", "values", "requests"),
+    [
+        pytest.param("X-Tenant", "TENANT", ("north", "south"), 4, id="another tenant is asked"),
+        pytest.param("X-Tenant", "TENANT", ("north", "north"), 2, id="the same tenant is replayed"),
+        pytest.param(
+            "Authorization", "SUPPORT_TOKEN", (TOKEN, f"{TOKEN}-2"), 2, id="a renewed key is no other request"
+        ),
+        pytest.param("X-Gate", "SUPPORT_TOKEN", (TOKEN, f"{TOKEN}-2"), 2, id="a variable that is a secret by its name"),
+    ],
+)
+def test_replies_are_reused_only_for_the_same_values_of_headers(
+    evalmark, service, monkeypatch, header, variable, values, requests
+):
+    path = suite(TENANT.format(url=service.url, header=header, variable=variable))
+    for value in values:
+        monkeypatch.setenv(variable, value)
+        assert evalmark("run", path).code == 0
+    assert len(service.seen) == requests
+    stored = b"".join(file.read_bytes() for file in Path(".evalmark").rglob("*") if file.is_file())
+    assert all(value.encode() not in stored for value in values)
+
+
+def test_another_variable_in_a_header_is_another_request(evalmark, service, monkeypatch):
+    for variable in ("FIRST_TOKEN", "SECOND_TOKEN"):
+        monkeypatch.setenv(variable, f"{TOKEN}-{variable}")
+        evalmark("run", suite(TENANT.format(url=service.url, header="Authorization", variable=variable)))
+    assert len(service.seen) == 4
+
+
+def test_a_replayed_response_without_the_part_that_the_suite_names_now_is_an_error_that_says_so(evalmark, service):
+    target = f'{{http: {{url: "{service.url}/ask", body: {{question: "{{{{input}}}}"}}, output: $.OUTPUT}}}}'
+    assert evalmark("run", suite(target.replace("OUTPUT", "answer"))).code == 0
+    found = evalmark("run", suite(target.replace("OUTPUT", "nothing")))
+    assert found.code == 3
+    assert "`output` $.nothing is not in {" in " ".join(outputs()["a"].error.split())
+
+
+def test_a_suite_names_no_workspace_outside_of_its_project(evalmark, world, tmp_path_factory):
+    script("x.sh", "cat")
+    found = evalmark("run", suite(f"{{command: [./x.sh], workspace: {tmp_path_factory.mktemp('other')}}}"))
+    assert (found.code, "lies outside of" in found.err) == (2, True), found.text
+
+
 def test_a_redirect_is_not_followed_so_no_header_reaches_another_host(evalmark, service, monkeypatch):
     monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
     service.answer = lambda path, *_: (307, {"location": f"{service.url.replace('127.0.0.1', 'localhost')}/x"}, b"")

@@ -287,12 +287,17 @@ def environment_secrets(environ: Mapping[str, str]) -> list[str]:
 
     for name, value in environ.items():
         mask_patterns(value, note, careful=True)
-        if _names_secret(name):
+        if names_secret(name):
             secrets += _parts(value.strip())
     return [value for value in dict.fromkeys(secrets) if is_long_enough(value)]
 
 
-def _names_secret(name: str) -> bool:
+def names_secret(name: str) -> bool:
+    """Tell whether a variable is a secret by its name.
+
+    >>> names_secret("DB_PASSWORD"), names_secret("TENANT")
+    (True, False)
+    """
     words = [word for word in re.split(r"[^a-z]+", name.lower()) if word]
     if name.upper() in _PLAIN_NAMES or not words or words[-1] in _ABOUT:
         return False

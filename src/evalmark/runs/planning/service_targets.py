@@ -1,8 +1,10 @@
 """The targets of a suite that are HTTP services or commands, and which commands a suite may name."""
 
+import re
 import shlex
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +13,10 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.allowed_folders import AllowedFolders
 from evalmark.core.protocols import Target
 from evalmark.core.text import one_line
+from evalmark.core.values.plain_data import fingerprint
 from evalmark.inputs.documents.document import DataPath
+from evalmark.inputs.secrets.fields import secret_paths
+from evalmark.inputs.secrets.known_secrets import names_secret
 from evalmark.inputs.suites.schema import dotted_path, schema_faults
 from evalmark.inputs.suites.services import VARIABLE, command_of, http_of, relative_program
 from evalmark.inputs.suites.suite import CommandSpec, HttpSpec
@@ -50,7 +55,8 @@ def mapping_target(task: Mapping[str, Any], models: ModelFactory, folder: Path) 
         raise ConfigError.of(list(dict.fromkeys(faults)))
     if isinstance(spec, HttpSpec):
         return http_target(spec, models)
-    return command_target(spec, AllowedFolders((folder, folder), (spec.words[0],)))
+    folders = (folder, folder) if spec.workspace is None else (folder, spec.workspace, folder)
+    return command_target(spec, AllowedFolders(folders, (spec.words[0],)))
 
 
 def http_target(spec: HttpSpec, models: ModelFactory) -> Target:
@@ -62,18 +68,40 @@ def http_target(spec: HttpSpec, models: ModelFactory) -> Target:
     _raise_template_faults([spec.url, spec.body])
     name = spec.name or _address_name(spec.url)
     plain_headers = {name: value for name, value in spec.headers.items() if not VARIABLE.search(value)}
-    settings = {"url": spec.url, "method": spec.method} | ({"headers": plain_headers} if plain_headers else {})
+    settings: dict[str, Any] = {"url": spec.url, "method": spec.method}
+    if plain_headers:
+        settings["headers"] = plain_headers
+    if len(plain_headers) < len(spec.headers):
+        settings["variable_headers"] = _variable_headers(spec.headers, models.environ)
     model = models.http_service(name, spec.url, spec.headers, spec.queries)
     return ServiceTarget(name=name, kind="http", model=model, settings=settings, body=spec.body, queries=spec.queries)
+
+
+def _variable_headers(headers: Mapping[str, str], environ: Mapping[str, str]) -> str:
+    """Return a hash of the headers with variables, so that another tenant, version or account has no cached replies.
+
+    The value of a secret is no part of it, so that replies are reused after a key is renewed, and where there is none.
+    """
+
+    def filled(header: str, found: re.Match[str]) -> str:
+        is_secret = names_secret(found[1]) or any(secret_paths({header: ""}))
+        return found[0] if is_secret else environ.get(found[1], "")
+
+    with_variables = {name.lower(): value for name, value in headers.items() if VARIABLE.search(value)}
+    return fingerprint(
+        [[name, value, VARIABLE.sub(partial(filled, name), value)] for name, value in sorted(with_variables.items())]
+    )[:16]
 
 
 def command_target(spec: CommandSpec, folders: AllowedFolders) -> Target:
     """Return the target of a command; it is not started.
 
     Raises:
-        ConfigError: a template is invalid, the program does not exist, or the suite may not name it.
+        ConfigError: a template is invalid, the program does not exist, or the suite may not name it or its workspace.
     """
     program = _program(spec.words[0], folders)
+    if spec.workspace is not None and not folders.contains(spec.workspace):
+        raise ConfigError(f"the workspace {str(spec.workspace)!r} {folders.outside_message}.")
     _raise_template_faults([*spec.words[1:], spec.stdin])
     name = spec.name or one_line(shlex.join(spec.words), _LONGEST_NAME)
     model = CommandProgram(

@@ -128,7 +128,10 @@ def _find(db: Connection, path: StoreLocation, reference: str, notes: Callable[[
     return rows[0]
 
 
-_NAMED = "select number from run where json_extract(header, '$.given_name') = ? order by number desc"
+_NAMED = (  # a damaged header must not hide the other runs
+    "select number from run where case when json_valid(header) then json_extract(header, '$.given_name') end = ? "
+    "order by number desc"
+)
 
 
 def _suites_like(db: Connection, file: str) -> list[str]:
