@@ -169,5 +169,29 @@ def test_the_steps_run_suites_comment_on_each_and_end_with_the_verdict(tmp_path,
     assert run_step("verdict", tmp_path, {"PATH": python_path, "CODE": outputs["exit-code"]}).returncode == code
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("back", [0, 1])
+def test_the_comment_compares_with_the_run_that_the_job_compared_with(tmp_path, python_path, back):
+    (tmp_path / "bot.py").write_text(BOT, encoding="utf-8")
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "input": "a", "expected": "a"}\n', encoding="utf-8")
+    for name in ("suite", "words"):
+        (tmp_path / f"{name}.yaml").write_text(SUITE.replace("letters", name), encoding="utf-8")
+    env = {"PATH": python_path, "WORSE": "", "COMMENT": "", "GITHUB_ACTIONS": "true"}
+    for suite in ["suite.yaml"] * (back + 1) + ["words.yaml"]:
+        run_step("run", tmp_path, {**env, "SUITES": suite})
+    env |= {"SUITES": "suite.yaml", "BASELINE": f"last~{back}" if back else "last"}
+    ran = run_step("run", tmp_path, env)
+    reported = run_step("report", tmp_path, env | {"TAG": outputs_of(tmp_path)["tag"]})
+    (report,) = (tmp_path / "evalmark-report").iterdir()
+    assert "1 case in both runs" in " ".join(ran.stdout.split()), ran.stdout + ran.stderr
+    listed = subprocess.run(
+        [sys.executable, "-m", "evalmark", "list", "suite.yaml", "--json"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    ids = [run["id"] for run in yaml.safe_load(listed.stdout)]
+    found = [id_ for id_ in ids if id_ in report.read_text(encoding="utf-8")]
+    assert found == [ids[0], ids[back + 1]], reported.stdout + reported.stderr
+
+
 def test_a_job_that_never_ran_ends_with_an_error(tmp_path, stub_path):
     assert run_step("verdict", tmp_path, {"PATH": stub_path}).returncode == 2

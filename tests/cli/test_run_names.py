@@ -151,6 +151,8 @@ def test_totals_of_a_resumed_run_are_calculated_again(evalmark, suites):
     [
         pytest.param(["run", "a.yaml", "--name", "last"], "another reference", id="a reserved name"),
         pytest.param(["run", "a.yaml", "--name", "20261121-101500"], "another reference", id="a name like an id"),
+        pytest.param(["run", "a.yaml", "--name", "LAST"], "another reference", id="a reserved name in capitals"),
+        pytest.param(["run", "a.yaml", "--name", "20261121"], "another reference", id="a name like the start of an id"),
         pytest.param(["run", "a.yaml", "--name", "a.yaml"], "another reference", id="a name like a suite"),
         pytest.param(["run", "a.yaml", "--name", "a b"], "at most 80 letters", id="a name with a space"),
         pytest.param(["run", "a.yaml", "--tag", "a,b"], "a word or key=value", id="a tag with a comma"),
@@ -163,3 +165,22 @@ def test_totals_of_a_resumed_run_are_calculated_again(evalmark, suites):
 def test_what_cannot_be_named_is_refused(evalmark, suites, words, why):
     found = evalmark(*words)
     assert (found.code, why in found.err) == (2, True), found.err
+
+
+@pytest.mark.parametrize("reference", ["ci.db@last", "ci.db"])
+def test_the_baseline_of_a_run_may_be_in_another_store(evalmark, suites, reference):
+    evalmark("run", "a.yaml", "--store", "ci.db")
+    evalmark("run", "b.yaml", "--store", "ci.db")
+    (of_suite,) = json.loads(evalmark("list", "a.yaml", "--store", "ci.db", "--json").out)
+    found = evalmark("run", "a.yaml", "--store", "pr.db", "--baseline", reference)
+    assert of_suite["id"] in found.out, found.text
+    green = evalmark("run", "a.yaml", "--store", "pr.db", "--baseline", "ci.db@last-green")
+    assert "no earlier complete run of 'suite a' whose gate passed" in green.err
+    missing = evalmark("run", "a.yaml", "--store", "pr.db", "--baseline", "gone.db@last")
+    assert (missing.code, "this store file does not exist" in missing.err) == (2, True)
+
+
+def test_the_baseline_of_a_suite_file_is_a_run_of_the_same_store(evalmark, suites):
+    evalmark("run", "a.yaml", "--store", "ci.db")
+    Path("a.yaml").write_text(Path("a.yaml").read_text() + "baseline: ci.db@last\n")
+    assert evalmark("run", "a.yaml", "--store", "pr.db").code == 2

@@ -104,6 +104,10 @@ class StoreError(EvalmarkError):
     """The store cannot be opened, read or written."""
 
 
+class OlderStoreError(StoreError):
+    """An older evalmark wrote the store; opened for writing, it is brought up to date."""
+
+
 class NotFoundError(StoreError):
     """The store has no entry with this name, or several that match it."""
 

@@ -1,6 +1,7 @@
 """Stores of every earlier release can be opened, and go through every later step without losing anything."""
 
 import asyncio
+import os
 import stat
 import threading
 from dataclasses import replace
@@ -15,6 +16,7 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.tool import tool_key
 from evalmark.errors import StoreError
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
+from evalmark.storage.database import sqlite
 from evalmark.storage.database.connection import FileConnection
 from evalmark.storage.database.schema import STEPS, migrate, version
 from evalmark.storage.database.sqlite import open_read_only_file, open_writable_file
@@ -230,7 +232,24 @@ def test_two_that_migrate_at_once_do_it_once(older):
         db.close()
 
 
-def test_an_older_store_is_not_changed_by_reading(path):
+def test_an_older_store_is_brought_up_to_date_before_it_is_read(released, release):
+    notes = []
+    with open_store(released, read_only=True, notes=notes.append) as store:
+        assert list(store.run("last").results) == RESULTS[release]
+    assert [("older evalmark" in note) for note in notes] == [True] * (release < len(STEPS))
+    assert released.with_name(f"{released.name}.v{release}.bak").exists() == (release < len(STEPS))
+
+
+def test_an_older_store_that_may_not_be_written_is_named(older, monkeypatch):
+    monkeypatch.setattr(sqlite, "STEPS", LATER)
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(
+        StoreError, match=r"an older evalmark wrote this store .*; copy it to a folder that you may write"
+    ):
+        open_store(older, read_only=True)
+
+
+def test_a_file_of_no_version_is_not_changed_by_reading(path):
     path.parent.mkdir()
     db = apsw.Connection(str(path))
     db.pragma("application_id", 1702260075)

@@ -268,7 +268,7 @@ Baseline = Annotated[
     typer.Option(
         "--baseline",
         metavar="RUN",
-        help="Compare with an earlier run: an id, last, last-green, or none; overrides the suite.",
+        help="Compare with an earlier run: an id, last, last-green, FILE@RUN of another store, or none; overrides the suite.",
     ),
 ]
 Quiet = Annotated[

@@ -3,6 +3,7 @@
 import gc
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from .interrupts import graceful_interrupts
 from .output import print_error, print_line, print_store_note, print_text, terminal_style
 from .process_state import ProcessState
 from .progress import Progress
-from .run_references import with_store_flag
+from .run_references import run_location, with_store_flag
 
 if TYPE_CHECKING:
     import asyncio
@@ -166,7 +167,7 @@ def parse_shard_flag(shard: str | None, baseline: str | None) -> "Shard | None":
 
 def refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
     """Raise ConfigError if one run is named as the baseline of several suites."""
-    if len(files) > 1 and baseline not in (None, LAST_GREEN, NO_BASELINE):
+    if len(files) > 1 and baseline not in (None, LAST_GREEN, NO_BASELINE) and not baseline.endswith(f"@{LAST_GREEN}"):
         raise ConfigError(
             f"--baseline {baseline} is one run; with several suites, name {LAST_GREEN} or run them one at a time."
         )
@@ -206,13 +207,16 @@ def _run_and_report(
 ) -> int:
     store_option = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
-    with store.open_store(settings.store, notes=print_store_note) as run_store:
-        against = _baseline(plan, run_store, show)  # before this run starts and becomes `last`
+    with ExitStack() as stores:
+        run_store = stores.enter_context(store.open_store(settings.store, notes=print_store_note))
+        against, from_store = _baseline(
+            plan, run_store, show, settings.store, stores
+        )  # before this run starts and becomes `last`
         live = LiveCollection() if _has_simple_order(plan) and show.resume is None else None
         run: Run = need("asyncio").run(_run(plan, settings, run_store, show, against, live))
         lost = state.restore()
         compared = _compare(run, against)
-        compared = None if compared is None else with_store_flag(compared, settings.store)
+        compared = None if compared is None else with_store_flag(compared, from_store)
         summary = summarise(run, collected=None if live is None else live.finish())
         verdict = apply_gate(summary, run.gate)
         on_end(run, summary)
@@ -255,14 +259,23 @@ def _report_lost_streams(lost: str, run: "Run", store_option: str) -> int:
     return INCONCLUSIVE
 
 
-def _baseline(plan: "Plan", run_store: "Store", show: RunDisplay) -> "Run | None":
-    """Return the run to compare with, or report why there is none yet."""
+def _baseline(
+    plan: "Plan", run_store: "Store", show: RunDisplay, location: str, stores: ExitStack
+) -> tuple["Run | None", str]:
+    """Return the run to compare with, or report why there is none yet; and the store that has it.
+
+    The flag may name a run of another store. A suite may come from somebody else, so its baseline is a run of this store.
+    """
     reference = show.baseline or (plan.baseline if plan.rescored is None and show.shard is None else None)
-    run = Run(id="", name=plan.name, created="", suite=plan.suite)
-    chosen = baseline_of(run_store, reference, run)
+    path = location
+    if show.baseline:
+        path, reference = run_location(show.baseline, location)
+    if path != location:
+        run_store = stores.enter_context(store.open_store(path, read_only=True, notes=print_store_note))
+    chosen = baseline_of(run_store, reference, Run(id="", name=plan.name, created="", suite=plan.suite))
     if chosen.reason:
         print_error(f"{chosen.reason}\n")
-    return chosen.run
+    return chosen.run, path
 
 
 def _compare(run: "Run", against: "Run | None") -> "Comparison | None":

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from evalmark.core.errors import StoreError
+from evalmark.core.errors import OlderStoreError, StoreError
 
 from .connection import FileConnection
 from .errors import ELSEWHERE, close_on_error, damage_message, store_errors
@@ -153,9 +153,10 @@ def _refuse_read_only(db: FileConnection, path: Path) -> None:
 
 def _refuse_older(db: FileConnection, path: Path) -> None:
     if version(db) < len(STEPS):
-        raise StoreError(
+        kind = OlderStoreError if version(db) else StoreError
+        raise kind(
             f"{path}: an older evalmark wrote this store (store version {version(db)}, this one needs {len(STEPS)}); "
-            "open it once for writing to bring it up to date."
+            "copy it to a folder that you may write to, where reading brings it up to date."
         )
 
 

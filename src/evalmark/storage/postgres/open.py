@@ -114,7 +114,7 @@ def _refuse_other(location: ServerLocation, found: int, steps: Sequence[Step]) -
     if found < len(steps):
         raise StoreError(
             f"{location}: an older evalmark wrote this store (store version {found}, this one needs {len(steps)}); "
-            "open it once for writing to bring it up to date."
+            "open it once for writing to bring it up to date, for example with `evalmark run` or `evalmark view`, as the owner of its tables."
         )
 
 

@@ -13,7 +13,8 @@ _FURTHEST = 10**18
 """More runs than a store can hold; SQLite can still count it."""
 _NAME = re.compile(r"[^\W_][\w.+=-]{0,79}")
 _TAG = re.compile(r"[^\s,=\x00-\x1f]{1,80}(=[^\s,\x00-\x1f]{0,200})?")
-_ID = re.compile(r"[0-9]{8}-[0-9]{6}")
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}|20[0-9]{2,6}\Z|20[0-9]{6}-[0-9]*\Z")
+"""An id of a run, or the start of one."""
 _RESERVED = ("last", "last-green", "newest", "none", "runs", "sessions")
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
@@ -61,7 +62,7 @@ def parse_run_name(text: str) -> str:
             f"run name {text!r}: a name has at most 80 letters, digits and . _ + = - characters, and begins with a letter "
             "or a digit."
         )
-    if text in _RESERVED or _ID.match(text) or is_suite_reference(text) or text.endswith(".db"):
+    if text.lower() in _RESERVED or _ID.match(text) or is_suite_reference(text) or text.lower().endswith(".db"):
         raise ConfigError(
             f"run name {text!r}: this could be taken for another reference to a run; choose another name."
         )

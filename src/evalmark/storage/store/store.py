@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from evalmark.core.errors import StoreError
+from evalmark.core.errors import OlderStoreError, StoreError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
 from evalmark.core.values.run import Run, RunTotals, Shard
@@ -22,7 +22,7 @@ from evalmark.storage.call_log.reply_file import CAN_LOCK
 from evalmark.storage.call_log.reply_log import ReplyLog
 from evalmark.storage.call_log.requests_in_flight import RunPass
 from evalmark.storage.call_log.stored_log import StoredCallLog
-from evalmark.storage.database.connection import Connection, FileConnection
+from evalmark.storage.database.connection import Connection, FileConnection, StoreLocation
 from evalmark.storage.database.errors import close_on_error, store_errors
 from evalmark.storage.database.holder import this_process
 from evalmark.storage.database.open import open_read_only, open_writable, parse_store_location
@@ -98,7 +98,7 @@ def open_store(
     location = parse_store_location(path)
     tell = notes or (lambda _: None)
     if read_only:
-        with contextlib.closing(open_read_only(location, tell)) as db:
+        with contextlib.closing(_open_to_read(location, tell)) as db:
             if isinstance(location, Path) and reply_recovery.has_files(db, location):
                 _recover_before_reading(location, notes)
         return Store(StoreAccess(location, None, tell))
@@ -111,6 +111,18 @@ def open_store(
             if location.with_name(f"{location.name}-erase").exists():
                 stored_deletion.erase(location, waits=False)
     return Store(StoreAccess(location, db, tell))
+
+
+def _open_to_read(location: StoreLocation, notes: Notes) -> Connection:
+    """Open a store for reading; a file of an older evalmark is brought up to date first, if that is possible."""
+    try:
+        return open_read_only(location, notes)
+    except OlderStoreError:
+        if not (isinstance(location, Path) and os.access(location, os.W_OK) and os.access(location.parent, os.W_OK)):
+            raise
+    open_writable(location, notes).close()
+    notes(f"{location} was written by an older evalmark and is up to date now; a copy of the older one is beside it.")
+    return open_read_only(location, notes)
 
 
 def _recover_before_reading(path: Path, notes: Notes | None) -> None:
