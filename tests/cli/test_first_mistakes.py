@@ -57,8 +57,8 @@ def suite(**parts: str) -> str:
     [
         pytest.param(
             suite(target="{model: openai/gpt-x}"),
-            "openai/gpt-x: OPENAI_API_KEY is not set. Set it to the key of api.openai.com. Recorded replies can be used "
-            "without one: --replay strict.",
+            "openai/gpt-x: OPENAI_API_KEY is not set. Set it to the key of api.openai.com, or OPENAI_BASE_URL to the "
+            "address of a server of your own. Recorded replies can be used without one: --replay strict.",
             id="no key",
         ),
         pytest.param(

@@ -73,6 +73,17 @@ def outputs(run="last"):
         return {r.trial.case.id: r.output for r in store.run(run).results}
 
 
+def test_a_run_with_recorded_replies_alone_cost_nothing_in_the_list(evalmark, service, monkeypatch):
+    service.answer = lambda path, body, number: (200, {}, b'{"answer": "WHY"}')
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
+    for _ in range(2):
+        evalmark("run", suite(ASK.format(url=service.url).replace(", cost: $.cost", "")))
+    lines = evalmark("list").out.splitlines()[2:4]
+    assert [("$0" in line, "unknown" in line) for line in lines] == [(True, False), (False, True)]
+    assert [run["cost"] for run in json.loads(evalmark("list", "--json").out)] == [0.0, None]
+
+
 ASK = '{{http: {{url: "{url}/ask", headers: {{Authorization: "Bearer ${{SUPPORT_TOKEN}}"}}, body: {{question: "{{{{input}}}}"}}, output: $.answer, cost: $.cost}}}}'
 
 

@@ -395,7 +395,9 @@ def test_files_that_look_like_an_installed_package_hand_nothing_to_evalmark(tmp_
 def test_validate_and_plan_say_what_they_import(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"input": "a", "expected": "a"}\n')
     (tmp_path / "bot_19k.py").write_text("def answer(text):\n    return text\n")
-    (tmp_path / "suite.yaml").write_text("datasets: [rows.jsonl]\ntarget: bot_19k:answer\nmetrics: [equals]\n")
+    (tmp_path / "suite.yaml").write_text(
+        "datasets: [rows.jsonl]\ntarget: bot_19k:answer\nmetrics: ['evalmark.scorers:Equals']\n"
+    )
     for verb in ("validate", "plan"):
         command = [sys.executable, "-m", "evalmark", verb, "suite.yaml"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -143,6 +143,13 @@ def test_what_all_tests_ask_for_is_a_metric_and_the_rest_stands_with_its_case(tm
     assert read_suite(tmp_path / "in" / "suite.yaml").target.models == ("openai/small",)
 
 
+def test_the_suites_of_several_prompts_have_names_of_their_own_since_runs_of_one_name_are_compared(tmp_path):
+    test = {"vars": {"city": "Oslo"}, "assert": [{"type": "equals", "value": "Oslo"}]}
+    moved(tmp_path, config(test, description="cities", prompts=["Name {{city}}.", "Say {{city}}."]))
+    names = [read_suite(tmp_path / "in" / name).name for name in ("suite.yaml", "suite-2.yaml")]
+    assert names == ["cities: prompt-1", "cities: prompt-2"]
+
+
 def test_variables_that_no_prompt_shows_do_not_keep_a_suite_from_running(tmp_path):
     tests = [
         {

@@ -111,7 +111,7 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(address, where):
 @pytest.mark.parametrize(
     ("name", "environ", "said"),
     [
-        pytest.param("openai/m", {}, "openai/m: OPENAI_API_KEY is not set. Set it to the key of api.openai.com.", id="no key"),
+        pytest.param("openai/m", {}, "openai/m: OPENAI_API_KEY is not set. Set it to the key of api.openai.com, or OPENAI_BASE_URL to the address of a server of your own.", id="no key"),
         pytest.param("openai/m", {"OPENAI_API_KEY": " "}, "OPENAI_API_KEY is not set", id="an empty key"),
         pytest.param("openai/m", {"OPENAI_API_KEY": "a\nb"}, "OPENAI_API_KEY contains a character that API keys do not have", id="a line break inside"),
         pytest.param("openai/m", {"OPENAI_API_KEY": "kéy"}, "OPENAI_API_KEY contains a character that API keys do not have", id="a letter with an accent"),

@@ -174,7 +174,8 @@ def test_a_key_is_sent_only_where_it_belongs(name, environ, header):
 def test_without_a_key_nothing_is_sent_and_no_other_call_needs_to_try():
     model = open_chat("openai/m", environ={}, table={}, http=HttpClient(), within=1)
     with pytest.raises(
-        ModelCallError, match=r"^openai/m: OPENAI_API_KEY is not set\. Set it to the key of api\.openai\.com\.$"
+        ModelCallError,
+        match=r"^openai/m: OPENAI_API_KEY is not set\. Set it to the key of api\.openai\.com, or OPENAI_BASE_URL to the address of a server of your own\.$",
     ) as refused:
         asyncio.run(model(request()))
     assert (refused.value.fault, refused.value.attempts) == ("closed", ())

@@ -213,6 +213,22 @@ def test_flips_are_listed_with_the_worst_first():
     ]
 
 
+def test_flips_of_cases_without_ids_are_listed_by_their_titles():
+    def rows(name, values):
+        made = of(values, name)
+        asked = {"c0": "Where is Rome?", "c1": "Where is Oslo?"}
+        ids = {"c0": "0a" * 6, "c1": "f9" * 6}
+
+        def without_id(result):
+            case = replace(result.trial.case, id=ids[result.trial.case.id], input=asked[result.trial.case.id])
+            return replace(result, trial=replace(result.trial, case=case))
+
+        return replace(made, results=[without_id(result) for result in made.results])
+
+    found = compare(rows("now", [DOWN, DOWN]), rows("then", [UP, UP]))
+    assert [flip.asked for flip in found.targets[0].flips] == ["Where is Oslo?", "Where is Rome?"]
+
+
 def test_unscored_and_missing_cases_are_counted():
     found = compare(of([UP, None, UP, UP]), of([UP, UP, None], "then")).targets[0]
     assert (found.matching.common, found.matching.new) == (3, ("c3",))
@@ -405,6 +421,12 @@ def test_scores_that_cannot_pass_are_compared_all_the_same():
             of([UP], "then"),
             "The run now is running, so some of its cases may be missing.",
             id="a run that still goes on",
+        ),
+        pytest.param(
+            of([UP]),
+            replace(of([UP], "then"), created="2026-11-22T00:00:01Z"),
+            "The baseline is newer than the run. If that is not meant, name the newer run first.",
+            id="the older run named first",
         ),
         pytest.param(
             run("now", of([UP], case={"input": "other"}).results, datasets=(DatasetInfo(name="new"),)),

@@ -212,19 +212,21 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
     prompts = _prompt_files(builder, files) if is_asked else []
     for number, prompt in enumerate(prompts or [None]):
         name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
-        files[name] = yaml_text(_suite(builder, metrics, prompt))
+        # Runs of suites with one name are compared with each other, so each prompt has a suite of its own name.
+        title = f"{builder.name}: {str(prompt).removesuffix('.prompt.yml')}" if len(prompts) > 1 else builder.name
+        files[name] = yaml_text(_suite(builder, title, metrics, prompt))
     if not metrics:
         builder.remark("The files have no metric that evalmark supports; add a metric to the suite before you run it.")
     return files
 
 
-def _suite(builder: ImportBuilder, metrics: list[Any], prompt: str | None) -> Data:
+def _suite(builder: ImportBuilder, title: str, metrics: list[Any], prompt: str | None) -> Data:
     target: Data = {} if prompt is None else {"prompt": prompt}
     if builder.models and (prompt is not None or not builder.lacks_prompt):
         target["models"] = builder.models
     if builder.settings and target:
         target["settings"] = builder.settings
-    suite = {"name": builder.name, "description": builder.description, "datasets": ["cases.jsonl"], "target": target}
+    suite = {"name": title, "description": builder.description, "datasets": ["cases.jsonl"], "target": target}
     return {key: value for key, value in suite.items() if value} | {"metrics": metrics} | builder.options
 
 

@@ -140,7 +140,9 @@ def missing_key(endpoint: Endpoint) -> str | None:
         return f"{endpoint.name}: {endpoint.key_variable} contains a character that API keys do not have. Set it again."
     if endpoint.key or not endpoint.needs_key:
         return None
-    return f"{endpoint.name}: {endpoint.key_variable} is not set. Set it to the key of {endpoint.host}."
+    is_openai = endpoint.base_url == PROVIDERS["openai"].base_url
+    other = ", or OPENAI_BASE_URL to the address of a server of your own" if is_openai else ""
+    return f"{endpoint.name}: {endpoint.key_variable} is not set. Set it to the key of {endpoint.host}{other}."
 
 
 def _of_provider(name: str, provider: str, model: str, environ: Mapping[str, str]) -> Endpoint:

@@ -230,7 +230,8 @@ class _SuitePlanner:
         embeddings = None if embedder is None else self.overrides.embeddings or self.suite.embeddings
         metrics = (metric.name.removeprefix("not-") for metric in self.suite.metrics)
         names = [name for name in (target, *metrics, embeddings) if isinstance(name, str) and is_named_object(name)]
-        return tuple(dict.fromkeys(name.partition(":")[0] for name in names))
+        modules = dict.fromkeys(name.partition(":")[0] for name in names)
+        return tuple(name for name in modules if name.partition(".")[0] != "evalmark")
 
 
 def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tuple[DatasetSource, ...]:

@@ -26,6 +26,7 @@ def warnings(
         dict.fromkeys(
             [
                 *_same_run(run, baseline, changes),
+                *_order(run, baseline),
                 *_unfinished(run, baseline),
                 *_samples(run, baseline),
                 *_datasets(run, baseline),
@@ -47,6 +48,15 @@ def _is_one(run: Run, baseline: Run) -> bool:
 def _same_run(run: Run, baseline: Run, changes: Sequence[TargetChange]) -> Iterator[str]:
     if run.id and changes and _is_one(run, baseline) and all(one.target == one.against for one in changes):
         yield f"{run.id} is compared with itself."
+
+
+def _order(run: Run, baseline: Run) -> Iterator[str]:
+    """Warn if the baseline is the newer run, since better and worse change places when two runs do.
+
+    It may be meant: an older run that was rescored is newer than the run to compare with it.
+    """
+    if run.created and run.created < baseline.created:
+        yield "The baseline is newer than the run. If that is not meant, name the newer run first."
 
 
 def _moved_scores(run: Run, baseline: Run) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from evalmark.core.case_titles import case_title
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Direction
@@ -329,7 +330,7 @@ class _TargetPair:
             for key in now
             if key in before and not is_unchanged(before[key], now[key], in_units=in_units)
         ]
-        return sorted(found, key=lambda flip: (flip.gain, flip.dataset, flip.case))
+        return sorted(found, key=lambda flip: (flip.gain, flip.dataset, case_title(flip.case, flip.asked), flip.case))
 
     def slices(self) -> list[Slice]:
         """Compare the cases of each tag, the most common tags first; tags of every case are left out."""
