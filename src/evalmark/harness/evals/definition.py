@@ -64,7 +64,8 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     Args:
         name: Name of the eval; its tests and its cases in reports carry it.
         data: A list of cases, an iterator, the path of a dataset, or a sync or async function that returns one of these.
-        task: A function, sync or async, that gets the input of a case and returns text, JSON or an `Output`.
+        task: A function, sync or async, that gets the input of a case and returns text, JSON or an `Output`; or a service or
+            a command as in a suite, such as `{"http": {"url": …}}`.
         options: By name: `scorers` (or `scorer`), `threshold`, `judge`, `embeddings`, `repeat`, `timeout` and `skip_if`;
             see `EvalOptions`.
 

@@ -1,10 +1,12 @@
 """Plans of evals: the rows as a dataset, the task as a target, the scorers with their thresholds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Target
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
@@ -12,12 +14,17 @@ from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.score import Score
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.planning.judges import scorer_specs
-from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, ScorerSpec, embedder_for
+from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, ScorerSpec, embedder_for, model_of
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.targets.function import as_target
 
 from .eval_spec import EvalSpec
 from .thresholds import with_thresholds
+
+if TYPE_CHECKING:
+    from evalmark.runs.planning import service_targets
+else:
+    service_targets = LazyModule("evalmark.runs.planning.service_targets")
 
 NO_OUTPUT = "the task returned None; return a text, JSON or an Output (is a `return` missing?)"
 
@@ -80,7 +87,7 @@ def plan_eval(
     folders = _import_folders(eval_spec)
     try:
         specs = scorer_specs(eval_spec.scorers, eval_spec.judge, run_session.models, folders)
-        target = as_target(eval_spec.task, folders=folders)
+        target = _target(eval_spec, run_session)
     except ConfigError as error:
         raise ConfigError(f"{eval_spec.place}: {error}") from None
     if score_name:
@@ -101,13 +108,22 @@ def plan_eval(
         sources=(
             DatasetSource(info=DatasetInfo(name=eval_spec.name, path=eval_spec.place), read=lambda note: iter(rows)),
         ),
-        targets=(OutputRequired(target),),
+        targets=(target,),
         scorers=specs,
         models=run_session.models,
         embedder=embedder_for(specs, embeddings, run_session.models, folders, load or run_session.load_embedder),
         repeat=eval_spec.repeat,
         timeout=eval_spec.timeout,
     )
+
+
+def _target(eval_spec: EvalSpec, run_session: RunSession) -> Target:
+    """Return the task as a target; a service or a command runs in the folder of the file that defines the eval."""
+    folders = _import_folders(eval_spec)
+    if isinstance(eval_spec.task, Mapping):
+        return service_targets.mapping_target(eval_spec.task, run_session.models, *folders)
+    target = as_target(eval_spec.task, folders=folders)
+    return target if model_of(target) is not None else OutputRequired(target)
 
 
 def _unjudged(spec: ScorerSpec) -> ScorerSpec:
@@ -127,10 +143,10 @@ def check_eval(eval_spec: EvalSpec, run_session: RunSession) -> str:
         run_session.check(plan)
     except ConfigError as error:
         raise ConfigError(f"{eval_spec.place}: {error}") from error
-    return as_target(eval_spec.task, folders=_import_folders(eval_spec)).name
+    return plan.target_name
 
 
-def _import_folders(eval_spec: EvalSpec) -> tuple[Path, ...]:
+def _import_folders(eval_spec: EvalSpec) -> tuple[Path]:
     return (Path(eval_spec.file).parent if eval_spec.file else Path.cwd(),)
 
 

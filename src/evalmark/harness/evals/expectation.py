@@ -18,6 +18,7 @@ from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
 from evalmark.runs.engine.work import AnsweredTrial
 from evalmark.runs.planning.judges import ScorerLike
+from evalmark.runs.planning.plan import model_of
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.storage.store.store import Store, open_store
 
@@ -96,10 +97,11 @@ class Expectation:
         pytest_run.begin()
         prepared, trial = _ready(eval_spec, self._case(expected), pytest_run)
         before = pytest_run.run_session.spending()
-        output = await pytest_run.run_session.call_target(prepared, trial)
-        judging = pytest_run.loop.start(
-            _part(pytest_run.run_session, prepared, AnsweredTrial(trial=trial, output=output), before)
-        )
+        item: Trial | AnsweredTrial = trial
+        if model_of(prepared.bound.target) is None:  # models are called on the loop of the run, which has their limits
+            output = await pytest_run.run_session.call_target(prepared, trial)
+            item = AnsweredTrial(trial=trial, output=output)
+        judging = pytest_run.loop.start(_part(pytest_run.run_session, prepared, item, before))
         part = await asyncio.wrap_future(judging)
         pytest_run.keep(part)
         return _require_pass(prepared, next(iter(part.results)))

@@ -22,6 +22,7 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.text import one_line
 from evalmark.core.values.call import Attempt, Reply, Request
+from evalmark.core.values.plain_data import fingerprint
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.inputs.suites.services import SUITE_FOLDER
 
@@ -67,6 +68,11 @@ class CommandProgram:
     def files(self) -> tuple[Path, ...]:
         """The files that the command is made of, as far as they are known; `--watch` follows them."""
         return (Path(self._program),)
+
+    @property
+    def variant(self) -> str:
+        """Differs between programs that run in other folders, or whose output is read in another way."""
+        return fingerprint(str(self._folder), str(self._workspace), self._queries, self.is_cached)
 
     @cached_property
     def identity(self) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from evalmark.core.errors import ModelCallError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.call import Reply, Request
+from evalmark.core.values.plain_data import fingerprint
 from evalmark.inputs.documents.json_query import query_json, response_json
 from evalmark.inputs.secrets.known_secrets import mask_key, register_secret
 from evalmark.inputs.suites.services import VARIABLE
@@ -56,6 +57,11 @@ class HttpService:
     def identity(self) -> str:
         """Its address."""
         return f"{SERVICE}/service@{self.url}"
+
+    @property
+    def variant(self) -> str:
+        """Differs between services at one address that get other headers, or whose responses are read in another way."""
+        return fingerprint(self.headers, self.queries)
 
     @property
     def fault(self) -> str | None:

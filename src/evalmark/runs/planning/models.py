@@ -182,13 +182,14 @@ class ModelGateway:
         self._prices = Prices(read_prices(models.settings.models))
         self.meter = Meter(models.budget, earlier, self._prices, lost)
         self._throttles: dict[str, Throttle] = {}
-        self._made: dict[tuple[str, str], ChatModel] = {}
+        self._made: dict[tuple[str, str, str], ChatModel] = {}
 
     def __call__(self, model: ChatModel) -> ChatModel:
         """Return the model with the middleware of a run; the same object for the same model."""
         if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
-        key = (model.identity, model.name)  # the table may have one endpoint under two names, with two prices
+        # The table may have one endpoint under two names, with two prices; a service may be read in two ways.
+        key = (model.identity, model.name, str(getattr(model, "variant", "")))
         if key not in self._made:
             self._made[key] = self.wrap(model)
         return self._made[key]

@@ -215,7 +215,14 @@ class RunSession:
             Why trials were left out: the reason why no further model call could be made; empty if none was left out.
         """
         limits = Limits(jobs=jobs or self.settings.jobs, timeout=prepared.timeout)
-        return (await run_trials(self.work(prepared, trials, sink), limits, stop=self.stop)).reason
+        stop = asyncio.Event()  # an endpoint that ends this run may be none of the next one's
+        following = asyncio.ensure_future(_follow(self.stop, stop))
+        if self.stop.is_set():
+            stop.set()
+        try:
+            return (await run_trials(self.work(prepared, trials, sink), limits, stop=stop)).reason
+        finally:
+            following.cancel()
 
     async def run_one(self, prepared: PreparedPlan, trial: Trial | AnsweredTrial) -> Result:
         """Run one trial.
@@ -226,6 +233,8 @@ class RunSession:
         found = ResultList()
         if reason := await self.run(prepared, [trial], found, jobs=1):
             raise RunStoppedError(reason)
+        if not found.results:
+            raise RunStoppedError("The run was stopped before this case was run.")
         return found.results[0]
 
     def spending(self) -> tuple[Spending, ...]:
@@ -259,6 +268,12 @@ def check_plan(plan: Plan, models: ModelFactory) -> PlanCheck:
     checked = check(plan)
     raise_faults([*checked.faults, *ModelGateway(models, None).faults(plan.chat_models)])
     return checked
+
+
+async def _follow(first: asyncio.Event, then: asyncio.Event) -> None:
+    """Set the second event when the first is set."""
+    await first.wait()
+    then.set()
 
 
 @dataclass(frozen=True, slots=True)
