@@ -218,3 +218,9 @@ def test_a_gpu_that_is_not_there_ends_the_command_before_anything_is_embedded(ev
     assert (refused.code, "--device gpu: mode int8 runs on the processor only" in refused.err) == (2, True)
     unknown = evalmark("rag", "--dataset", "rows.json", "--device", "tpu")
     assert (unknown.code, "device: 'tpu' is not one of cpu, gpu" in unknown.err) == (2, True)
+
+
+def test_unknown_columns_are_reported_before_a_model_is_looked_for(evalmark, world):
+    (world / "rows.csv").write_text("Frage,Antwort\nWhy?,So.\n", encoding="utf-8")
+    said = evalmark("rag", "--dataset", "rows.csv", "--model", "no-such-model")
+    assert (said.code, "rows.csv:1: no input among Frage, Antwort" in said.err) == (2, True)

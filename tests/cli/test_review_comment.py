@@ -51,6 +51,18 @@ def server(monkeypatch):
         yield host
 
 
+@pytest.mark.parametrize("baseline", ["last-green", "last", "other.db@last"])
+def test_a_comment_compares_with_the_baseline_of_the_suite_as_the_run_did(ran, evalmark, world, baseline):
+    (world / "suite.yaml").write_text(f"{SUITE}\nbaseline: {baseline}\n", encoding="utf-8")
+    said = evalmark("report", "last", "--to", "github-comment")
+    if baseline == "other.db@last":
+        assert "suite.yaml names the baseline other.db@last, which cannot be compared with: " in said.err
+    else:
+        assert said.out.splitlines()[2] == "### ❌ letters: worse; gate failed"
+    said = evalmark("report", "last", "--to", "github-comment", "--baseline", "none")
+    assert (said.code, said.out.splitlines()[2]) == (0, "### ❌ letters: failed")
+
+
 def test_without_post_the_text_is_printed_and_nothing_else(ran, evalmark):
     said = evalmark("report", "last", "--to", "github-comment", "--baseline", "last~1", "-o", "out.md")
     assert (said.code, said.out.splitlines()[2]) == (0, "### ❌ letters: worse; gate failed")

@@ -1,6 +1,6 @@
 """`evalmark report`: write reports of stored runs, merge several runs, and apply a gate."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from os import environ
@@ -20,21 +20,24 @@ from evalmark.cli.terminal.output import (
     write_job_summary,
 )
 from evalmark.cli.terminal.run_references import find_runs, run_location, with_store_flag
-from evalmark.core.errors import ConfigError
+from evalmark.core.errors import ConfigError, StoreError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Gate
+from evalmark.inputs.documents.top_keys import top_keys
+from evalmark.inputs.suites.reader import read_suite
 from evalmark.reports.files.github import LISTED, annotations, as_github, workflow_command
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.writers import KINDS, save, writer_for
 from evalmark.reports.text.verdicts import gate_outcome
-from evalmark.runs.execution.baseline import baseline_of
+from evalmark.runs.execution.baseline import Baseline as ChosenBaseline
+from evalmark.runs.execution.baseline import baseline_of, baseline_of_suite
 from evalmark.stats.comparison.compare import compare
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 from evalmark.storage.merging.merged_run import merge_runs
 from evalmark.storage.merging.missing import MISSING_PREFIX, lone_shard
-from evalmark.storage.store.store import open_store
+from evalmark.storage.store.store import Store, open_store
 
 from . import flags
 
@@ -82,7 +85,7 @@ Baseline = Annotated[
     typer.Option(
         "--baseline",
         metavar="RUN",
-        help="Compare with an earlier run: an id, last~1, last-green, or FILE@RUN.",
+        help="Compare with an earlier run: an id, last~1, last-green, FILE@RUN, or none [that of the suite].",
     ),
 ]
 MinPassRate = Annotated[
@@ -140,7 +143,11 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
         )
         run = merge_runs(parts)
         run = run if gate is None else _with_gate(run, gate)
-        options = _comparison_options(run, baseline, flags.settings(store=store).store, stores)
+        default = flags.settings(store=store).store
+        if baseline is None and len(parts) == 1:
+            options = _suite_comparison_options(run, default, stores)
+        else:
+            options = _comparison_options(run, baseline, default, stores)
         summary = summarise(run, worst=LISTED if to == GITHUB else 20)
         _write(run, summary, options, output or [], to, is_printed=_is_printed(to, output, post=post))
         if (host := COMMENTS.get(to or "")) is not None:
@@ -200,12 +207,39 @@ def _comment(
             )
 
 
-def _comparison_options(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "ReportOptions":
+def _suite_comparison_options(run: "Run", store: str, stores: ExitStack) -> "ReportOptions":
+    """Compare the run with the baseline that its suite names, as `evalmark run` did; a missing one is only reported."""
+    reference = _baseline_in_suite(run)
+    if reference is None:
+        return ReportOptions()
+    try:
+        return _comparison_options(run, reference, store, stores, choose=baseline_of_suite)
+    except (ConfigError, StoreError) as error:
+        print_error(f"{run.suite} names the baseline {reference}, which cannot be compared with: {error}\n")
+        return ReportOptions()
+
+
+def _baseline_in_suite(run: "Run") -> str | None:
+    """Return the baseline that the suite file of a run names; None without one, or if the file is gone or no suite."""
+    try:
+        is_named = bool(run.suite) and run.shard is None and "baseline" in top_keys(Path(run.suite))
+        return read_suite(Path(run.suite)).baseline if is_named else None
+    except ConfigError:
+        return None
+
+
+def _comparison_options(
+    run: "Run",
+    reference: str | None,
+    store: str,
+    stores: ExitStack,
+    choose: Callable[["Store", str, "Run"], ChosenBaseline] = baseline_of,
+) -> "ReportOptions":
     """Compare the run with an earlier one, maybe of another store, or report why there is none."""
     if reference is None:
         return ReportOptions()
     path, name = run_location(reference, store)
-    chosen = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
+    chosen = choose(stores.enter_context(open_store(path, read_only=True)), name, run)
     if chosen.reason:
         print_error(f"{chosen.reason}\n")
     if chosen.run is None:

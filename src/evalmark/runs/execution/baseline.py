@@ -63,6 +63,19 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     )
 
 
+def baseline_of_suite(store: "Store", reference: str, of: Run) -> Baseline:
+    """Return the run that a stored run was compared with, by the reference in its suite: `last` is the run before it.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    base, back = split_reference(reference)
+    if base != "last":
+        return baseline_of(store, reference, of)
+    before = (run for run in _earlier(store, of) if is_same_suite(run, of))
+    return Baseline(run=next(islice(before, back, None), None))
+
+
 def _of_this_suite(store: "Store", reference: str, of: Run) -> Run | None:
     """Return the run that `last` or `last~N` means before a run of a suite; None if no suite is known or for other references."""
     base, back = split_reference(reference)

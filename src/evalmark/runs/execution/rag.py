@@ -45,8 +45,10 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
     """Plan the five RAG metrics, and any others that are named, over the outputs of a dataset.
 
     Raises:
-        ConfigError: the model or a metric cannot be used.
+        ConfigError: the dataset, the model or a metric cannot be used.
     """
+    source = file_source(job.dataset, options=job.options)
+    next(iter(source.read(lambda _: None)), None)  # unknown columns are reported before a model is downloaded
     here, models = Path.cwd(), ModelFactory(settings=settings)
     own = {
         "context_sufficiency": {"sufficiency": job.sufficiency},
@@ -58,7 +60,7 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
     limits = flag_thresholds(RAG_METRICS) if job.fail_on_flags else {}
     return Plan(
         name=dataset_name(job.dataset),
-        sources=(file_source(job.dataset, options=job.options),),
+        sources=(source,),
         scorers=specs,
         embedder=embedder_for(specs, job.model, models, (here,), load),
         models=models,
