@@ -193,5 +193,32 @@ def test_the_comment_compares_with_the_run_that_the_job_compared_with(tmp_path, 
     assert found == [ids[0], ids[back + 1]], reported.stdout + reported.stderr
 
 
+@pytest.mark.parametrize(
+    ("listed", "code", "warning"),
+    [
+        pytest.param("[]", 0, "", id="no run"),
+        pytest.param('[{"id": "r1", "suite": null}]', 0, "", id="a report is written"),
+        pytest.param('[{"id": "r1", "suite": null}]', 3, "", id="its verdict is not that of the step"),
+        pytest.param(
+            '[{"id": "r1", "suite": null}]', 2, "A report of r1 was not written", id="a report cannot be written"
+        ),
+        pytest.param("", 0, "The runs were not found", id="the runs cannot be listed"),
+    ],
+)
+def test_a_report_that_is_not_written_is_a_warning(tmp_path, listed, code, warning):
+    stub = tmp_path / "bin" / "python"
+    stub.parent.mkdir()
+    stub.write_text(
+        f'#!/bin/sh\ncase "$1 $3" in "-m list") echo \'{listed}\';; "-m report") exit {code};; *) exec {sys.executable} "$@";; esac\n'
+    )
+    stub.chmod(0o755)
+    env = {"PATH": f"{stub.parent}{os.pathsep}{os.environ['PATH']}", "TAG": "job=1", "BASELINE": "", "COMMENT": "false"}
+    found = run_step("report", tmp_path, env)
+    assert found.returncode == 0
+    assert [line for line in found.stdout.splitlines() if line.startswith("::warning")] == (
+        [f"::warning title=evalmark::{warning}; the log of this step says why."] if warning else []
+    )
+
+
 def test_a_job_that_never_ran_ends_with_an_error(tmp_path, stub_path):
     assert run_step("verdict", tmp_path, {"PATH": stub_path}).returncode == 2
