@@ -180,7 +180,9 @@ Shard = Annotated[
 Name = Annotated[
     str | None,
     typer.Option(
-        "--name", metavar="NAME", help="A name for this run, usable wherever a run is; the newest of a name counts."
+        "--name",
+        metavar="NAME",
+        help="Name this run; the name can be used in place of its id, and means the newest run that has it.",
     ),
 ]
 Tag = Annotated[

@@ -125,7 +125,8 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a file that evalmark reads or writes, for editors and validators.
 
-    suite and cases are files that you write; run and line are the reports .json and .jsonl, comparison is that of compare.
+    suite and cases are files that you write; run and line are the reports .json and .jsonl of a run, comparison is the report
+    .json of `evalmark compare`.
     """
     known = next((one for one in get_args(SchemaName) if one == name), None)
     if known is None:

@@ -76,8 +76,8 @@ Post = Annotated[
     bool,
     typer.Option(
         "--post",
-        help="With --to github-comment or gitlab-comment: write it to the pull request of this CI job, and replace the one that is there. "
-        "The token is GITHUB_TOKEN or GITLAB_TOKEN.",
+        help="With --to github-comment or gitlab-comment: post the comment on the pull request of this CI job, or update the one "
+        "posted before. Needs GITHUB_TOKEN or GITLAB_TOKEN.",
     ),
 ]
 Baseline = Annotated[

@@ -54,7 +54,7 @@ def list_runs(
         list[str] | None,
         typer.Argument(
             metavar="WHICH",
-            help="Only runs of a suite file, of a name, or with `tag:TAG`; or `sessions [PROJECT]` for recorded sessions.",
+            help="Only runs of a suite file, with a name, or with a tag as `tag:TAG`; or `sessions [PROJECT]` for recorded sessions.",
         ),
     ] = None,
     limit: Annotated[

@@ -209,9 +209,8 @@ def _run_and_report(
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
     with ExitStack() as stores:
         run_store = stores.enter_context(store.open_store(settings.store, notes=print_store_note))
-        against, from_store = _baseline(
-            plan, run_store, show, settings.store, stores
-        )  # before this run starts and becomes `last`
+        # Before this run starts and becomes `last`.
+        against, from_store = _baseline(plan, run_store, show, settings.store, stores)
         live = LiveCollection() if _has_simple_order(plan) and show.resume is None else None
         run: Run = need("asyncio").run(_run(plan, settings, run_store, show, against, live))
         lost = state.restore()
