@@ -11,7 +11,7 @@ import pytest
 
 from evalmark import evaluate
 from evalmark.errors import ConfigError
-from evalmark.models.providers import command
+from evalmark.models.providers import command, workspace
 from evalmark.store import open_store
 
 TOKEN = "tok-3984-abcdef-9912"  # noqa: S105  of nobody
@@ -392,7 +392,7 @@ def test_a_program_in_a_session_of_its_own_that_prints_for_ever_is_not_read_for_
 
 
 def test_links_pipes_and_large_files_in_a_workspace_are_neither_followed_nor_read(evalmark, world, monkeypatch):
-    monkeypatch.setattr(command, "MAX_DIFF_FILE", 1000)
+    monkeypatch.setattr(workspace, "MAX_DIFF_FILE", 1000)
     Path("outside.txt").write_text("of another project\n")
     Path("repo").mkdir()
     Path("repo/a.txt").write_text("one\n")
@@ -409,7 +409,7 @@ def test_links_pipes_and_large_files_in_a_workspace_are_neither_followed_nor_rea
 
 
 def test_a_long_difference_of_a_workspace_says_that_it_is_cut(evalmark, world, monkeypatch):
-    monkeypatch.setattr(command, "MAX_DIFF", 200)
+    monkeypatch.setattr(workspace, "MAX_DIFF", 200)
     Path("repo").mkdir()
     script("agent.sh", "cat; for n in 1 2 3 4 5 6 7 8 9; do echo a line of the file > $n.txt; done")
     evalmark("run", suite("{command: [./agent.sh], workspace: repo}"))

@@ -2,17 +2,12 @@
 
 import asyncio
 import contextlib
-import difflib
-import filecmp
-import hashlib
 import os
-import shutil
 import signal
-import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,13 +22,10 @@ from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.inputs.suites.services import SUITE_FOLDER
 
 from .http_service import missing_part
+from .workspace import content_hash, copy_workspace, file_stamps, remove_workspace, workspace_changes
 
 MAX_OUTPUT = 32 << 20
 """Bytes; a program that prints more is stopped."""
-MAX_DIFF = 200_000
-"""Characters of the changes in a workspace that are kept."""
-MAX_DIFF_FILE = 1 << 20
-"""Bytes; the changes of a larger file are not kept, only that it changed."""
 _LAST_BYTES, _LAST_LINES = 4096, 5
 """How much of the end of the error stream an error shows."""
 _PIECE = 1 << 16
@@ -93,17 +85,18 @@ class CommandProgram:
         stdin = "".join(str(turn.content) for turn in request.messages).encode(errors="surrogatepass")
         if self._workspace is None:
             return await self._run(arguments, stdin, self._folder, {})
+        started = time.perf_counter()
         parent = Path(tempfile.mkdtemp(prefix="evalmark-"))
         try:
             copy, original = parent / self._workspace.name, self._workspace
             try:
-                await self._threads.run(lambda _: shutil.copytree(original, copy, symlinks=True, ignore=_special_files))
+                await self._threads.run(lambda _: copy_workspace(original, copy))
             except OSError as error:
-                raise self._error(f"the workspace cannot be copied: {one_line(error, 300)}", 0.0) from None
-            before = await self._threads.run(lambda _: _stamps(copy))
+                raise self._error(f"the workspace cannot be copied: {one_line(error, 300)}", started) from None
+            before = await self._threads.run(lambda _: file_stamps(copy))
             reply = await self._run(arguments, stdin, copy, before)
         finally:
-            _remove(parent)
+            remove_workspace(parent)
         return reply
 
     async def _run(self, arguments: Sequence[str], stdin: bytes, folder: Path, before: Mapping[str, Any]) -> Reply:
@@ -112,24 +105,26 @@ class CommandProgram:
         seconds = time.perf_counter() - started
         if status != 0:
             reason = f"exited with status {status}" if status > 0 else f"was ended by {_signal_name(-status)}"
-            raise self._error(f"{reason}{_last_lines(errors)}", seconds)
+            raise self._error(f"{reason}{_last_lines(errors)}", started)
         text = printed.decode("utf-8", errors="replace")
         if fault := missing_part(text, self._queries):
-            raise self._error(f"did not print what the suite expects: {fault}", seconds)
+            raise self._error(f"did not print what the suite expects: {fault}", started)
         changes = None
         if self._workspace is not None:
             original = self._workspace
-            changes = await self._threads.run(lambda _: _changes(original, folder, before))
+            changes = await self._threads.run(lambda _: workspace_changes(original, folder, before))
         return Reply(
             text=text, status="ok" if text.strip() or changes else "empty", data=changes or None, seconds=seconds
         )
 
-    def _error(self, what: str, seconds: float) -> ModelCallError:
+    def _error(self, what: str, started: float) -> ModelCallError:
         message = mask_known_secrets(f"{self.name}: {what}".rstrip(".") + ".")
-        return ModelCallError(message, fault="rejected", attempts=(Attempt(seconds=seconds, error=message),))
+        attempt = Attempt(seconds=time.perf_counter() - started, error=message)
+        return ModelCallError(message, fault="rejected", attempts=(attempt,))
 
     async def _finish(self, words: Sequence[str], stdin: bytes, folder: Path) -> tuple[int, bytes, bytes]:
         """Run a program to its end; whatever happens, it and what it has started are ended."""
+        started = time.perf_counter()
         try:
             process = await asyncio.create_subprocess_exec(
                 *words,
@@ -154,7 +149,7 @@ class CommandProgram:
             _end_group(process.pid)  # what it left running would keep the streams open
             await _read_rest(reading, printed, errors)
             if printed.is_full:
-                raise self._error(f"printed more than {MAX_OUTPUT >> 20} MiB and was stopped", 0.0)
+                raise self._error(f"printed more than {MAX_OUTPUT >> 20} MiB and was stopped", started)
         finally:
             _end_group(process.pid)
             if process.returncode is None:
@@ -249,95 +244,3 @@ def _signal_name(number: int) -> str:
 def _last_lines(errors: bytes) -> str:
     lines = [line.strip() for line in errors.decode("utf-8", errors="replace").splitlines() if line.strip()]
     return f": {' | '.join(lines[-_LAST_LINES:])[-600:]}" if lines else ", and printed no error"
-
-
-def _special_files(folder: str, names: list[str]) -> list[str]:
-    """Return the pipes, sockets and devices in a folder, which cannot be copied."""
-    kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
-    return [name for name in names if not any(is_kind(Path(folder, name).lstat().st_mode) for is_kind in kinds)]
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder, even if a program made folders in it read-only."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for path, _, _ in os.walk(folder):
-        with contextlib.suppress(OSError):
-            Path(path).chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files and the symbolic links in a folder; links are not followed."""
-    for path in sorted(folder.rglob("*")):
-        if (path.is_symlink() or path.is_file()) and ".git" not in path.relative_to(folder).parts:
-            yield path.relative_to(folder).as_posix(), path
-
-
-def _stamps(folder: Path) -> dict[str, Any]:
-    """Return kind, size and time of each file, which tell which ones a program has written."""
-    return {
-        name: (stat.S_IFMT(status.st_mode), status.st_size, status.st_mtime_ns)
-        for name, path in _files(folder)
-        for status in [path.lstat()]
-    }
-
-
-def _changes(original: Path, copy: Path, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which files of a workspace were added, changed and deleted, and the difference of their texts."""
-    now = _stamps(copy)
-    kinds = {name: "deleted" for name in before if name not in now}
-    kinds |= {name: "added" for name in now if name not in before}
-    kinds |= {
-        name: "changed"
-        for name in now
-        if name in before and now[name] != before[name] and _differ(original / name, copy / name)
-    }
-    diff = ""
-    for name in sorted(kinds):
-        diff += _diff(original / name, copy / name, name)
-        if len(diff) > MAX_DIFF:
-            diff = f"{diff[:MAX_DIFF]}\n(The rest is left out: more than {MAX_DIFF:,} characters.)\n"
-            break
-    return {"files": dict(sorted(kinds.items())), "diff": diff} if kinds else {}
-
-
-def _differ(before: Path, after: Path) -> bool:
-    if before.is_symlink() or after.is_symlink():
-        return _content(before) != _content(after)
-    return not filecmp.cmp(before, after, shallow=False)
-
-
-def _diff(before: Path, after: Path, name: str) -> str:
-    paths = [path for path in (before, after) if path.is_symlink() or path.is_file()]
-    if any(path.lstat().st_size > MAX_DIFF_FILE for path in paths):
-        return f"File {name} differs; it is larger than {MAX_DIFF_FILE >> 20} MiB\n"
-    texts = [_content(path) if path in paths else b"" for path in (before, after)]
-    if any(b"\0" in text for text in texts):
-        return f"Binary file {name} differs\n"
-    old, new = (text.decode("utf-8", errors="replace").splitlines(keepends=True) for text in texts)
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-
-
-def _content(path: Path) -> bytes:
-    """Return the content of a file, or where a symbolic link leads: what is there may be no part of the workspace."""
-    return f"link to {path.readlink()}\n".encode(errors="replace") if path.is_symlink() else path.read_bytes()
-
-
-def content_hash(paths: Sequence[Path | None]) -> str:
-    """Return a hash of files, and of the files and links in folders; what does not exist is left out."""
-    digest = hashlib.sha256()
-    for path in paths:
-        if path is None or not path.exists():
-            continue
-        for name, file in [(path.name, path)] if path.is_file() else _files(path):
-            is_link = file.is_symlink() and file is not path
-            size = file.lstat().st_size if is_link else file.stat().st_size
-            digest.update(f"{name}\0{size}\0".encode(errors="surrogatepass"))
-            if is_link:
-                digest.update(_content(file))
-                continue
-            with file.open("rb") as content:
-                while piece := content.read(_PIECE):
-                    digest.update(piece)
-    return digest.hexdigest()[:16]

@@ -20,7 +20,8 @@ from evalmark.inputs.secrets.known_secrets import names_secret
 from evalmark.inputs.suites.schema import dotted_path, schema_faults
 from evalmark.inputs.suites.services import VARIABLE, command_of, http_of, relative_program
 from evalmark.inputs.suites.suite import CommandSpec, HttpSpec
-from evalmark.models.providers.command import CommandProgram, content_hash
+from evalmark.models.providers.command import CommandProgram
+from evalmark.models.providers.workspace import content_hash
 from evalmark.runs.targets.service import ServiceTarget, template_faults
 
 from .models import ModelFactory
