@@ -69,7 +69,7 @@ def with_metrics(*metrics: Metric) -> Run:
 @pytest.mark.parametrize(
     ("run", "least"),
     [
-        pytest.param(RUN, 78, id="the run of the golden files"),
+        pytest.param(RUN, 83, id="the run of the golden files"),
         pytest.param(judged.RUN, 106, id="the judged run of the golden files"),
         pytest.param(with_metrics(MIXED[0]), 65, id="one metric with a short name, a mean and a threshold"),
         pytest.param(with_metrics(*MIXED), 80, id="metrics in four units"),
@@ -178,8 +178,8 @@ TOTALS = RunTotals(verdict="fail", trials=21, passed=12, judged=18, rate=12 / 18
         pytest.param(80, "verdict run suite name passed interval cost", id="80 columns add name, interval and cost"),
         pytest.param(
             120,
-            "verdict run suite name passed interval cost commit tags created",
-            id="120 columns show commit, tags and time",
+            "verdict run suite name passed interval cost commit tags",
+            id="120 columns show commit and tags",
         ),
     ],
 )
@@ -290,3 +290,14 @@ def test_the_list_of_suites_shows_how_each_ended(status, expected, code, word):
     run = evaluate([{"input": "a", "expected": expected}], str.upper, ["equals"], store=None)
     run = replace(run, status=status)
     assert word in suites_screen([(run, summarise(run), code)], TerminalStyle(width=100)).splitlines()[-1]
+
+
+def test_columns_that_would_say_nothing_are_left_out():
+    yes_or_no = Metric(name="polite")
+    trial = Trial(case=Case(id="a"), dataset="d")
+    score = Score(name="polite", status="scored", raw=True, value=1.0, passed=True)
+    run = replace(EMPTY, results=(Result(trial=trial, output=Output(value=""), scores=(score,)),), metrics=(yes_or_no,))
+    text = run_screen(run, TerminalStyle(width=120))
+    assert not [word for word in ("unscored", "errors", "low") if word in text]
+    lost = replace(run, results=(*run.results, Result(trial=replace(trial, position=1), output=Output(error="no"))))
+    assert "errors" in run_screen(lost, TerminalStyle(width=120))

@@ -78,7 +78,7 @@ def test_contexts_that_are_all_blank_are_none(blank):
 def test_a_liked_example_takes_the_place_of_a_blank_expected_answer():
     case = replace(CASE, expected=" ", examples=(Example(value="Oslo"),))
     score, asked = ask(Contains(), case)
-    assert score.reason == "the output 'deg=10' does not contain 'Oslo'"
+    assert score.reason == "'Oslo' is not in the output 'deg=10'"
     assert asked == 0
     judge = ScriptedModel(['{"reason": "fine", "answer": "C"}'])
     asyncio.run(Factuality()(case, OUTPUT, judge))

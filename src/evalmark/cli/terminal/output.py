@@ -1,6 +1,7 @@
 """Output to the terminal: text, errors, documents, and commands for GitHub Actions."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -61,7 +62,7 @@ def print_workflow_command(text: str) -> None:
 
 def print_line(text: str) -> None:
     """Write a line with control characters removed, so that a file name cannot control the terminal."""
-    print_text(f"{clean(text)}\n")
+    print_text(f"{_folded(clean(text), sys.stdout)}\n")
 
 
 def print_document(chunks: Iterable[str]) -> None:
@@ -79,12 +80,39 @@ def print_document(chunks: Iterable[str]) -> None:
 
 def print_error(text: str) -> None:
     """Write to the error stream, with secrets masked and control characters removed; never fails."""
-    _write(safe_for_ci(masks.mask_secrets(clean(text))), sys.stderr, sys.__stderr__)
+    _write(safe_for_ci(_folded(masks.mask_secrets(clean(text)), sys.stderr)), sys.stderr, sys.__stderr__)
 
 
 def print_store_note(text: str) -> None:
     """Write what a store reports, for example that it waits for another process, to the error stream."""
     print_error(f"{text}\n")
+
+
+def _folded(text: str, stream: Any) -> str:
+    """Break long lines between words if the stream is a terminal, which would break them within words."""
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (AttributeError, OSError, ValueError):  # no terminal, or a stream that is closed or has no descriptor
+        width = 0
+    return fold_words(text, width) if width else text
+
+
+def fold_words(text: str, width: int) -> str:
+    r"""Break lines between words; a line that goes on keeps its indentation, and a longer word stays whole.
+
+    >>> print(fold_words("  one two three\n\nfour", 10))
+      one two
+      three
+    <BLANKLINE>
+    four
+    """
+    lines = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        room = max(width - len(indent), 1)
+        parts = re.findall(rf"\S.{{0,{room - 1}}}(?!\S)|\S+", line) if len(line) > width else [line.lstrip()]
+        lines += [f"{indent}{part.rstrip()}" for part in parts] or [""]
+    return "\n".join(lines)
 
 
 def _write(text: str, *streams: Any) -> None:

@@ -1,7 +1,7 @@
 """Terminal table of a group's metrics, with as many columns as fit."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -32,6 +32,10 @@ class TableLayout:
     """Show the unit beside the mean; False puts it below."""
     spread: bool = True
     """Show the histogram."""
+    unscored: bool = True
+    """Show how many scores are missing."""
+    errors: bool = True
+    """Show how many scores are errors."""
 
 
 _LAYOUTS = (
@@ -44,9 +48,16 @@ _LAYOUTS = (
 
 
 def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> TableLayout:
-    """Return the first layout in which all tables fit, else the last."""
+    """Return the first layout in which all tables fit, else the last, without columns that would say nothing."""
     gap = column_gap(style)
-    for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
+    metrics = [metric for part in parts for metric in part.metrics]
+    for fullest in _LAYOUTS if any(map(_rate_is_news, metrics)) else _LAYOUTS[1:]:
+        layout = replace(
+            fullest,
+            spread=fullest.spread and not all(metric.truths or not metric.n for metric in metrics),
+            unscored=any(metric.unscored for metric in metrics),
+            errors=any(metric.errors for metric in metrics),
+        )
         rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
         if all(_width(cells, gap) <= content_width(style) for cells in rows):
             break
@@ -63,10 +74,10 @@ def metric_table(part: SummaryGroup, layout: TableLayout, style: TerminalStyle) 
     marks = _marks(part)
     yield _table([_cells(metric, marks, layout) for metric in table_metrics(part)], column_gap(style))
     notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
-    explained = f"95 % intervals: {'; '.join(notes)}."
-    if any(metric.direction == "lower" for metric in part.metrics):
-        explained += "  ↓ lower is better."
-    yield Text(explained, style="dim")
+    explained = [f"95 % intervals: {'; '.join(notes)}."] if any(metric.n for metric in part.metrics) else []
+    explained += ["↓ lower is better."] if any(metric.direction == "lower" for metric in part.metrics) else []
+    if explained:
+        yield Text("  ".join(explained), style="dim")
 
 
 def _marks(part: SummaryGroup) -> dict[str, str]:
@@ -88,12 +99,17 @@ def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout)
         "95 % interval": Text(numbers.mean_interval(metric) + marks[metric.interval.method]),
         "passed": Text(share_text(metric.pass_rate)),
         "95 % interval ": Text(share_interval(metric.pass_rate.interval)),
-        "unsc.": _missing(metric.unscored, "yellow"),
-        "err.": _missing(metric.errors, "magenta"),
+        "unscored": _missing(metric.unscored, "yellow"),
+        "errors": _missing(metric.errors, "magenta"),
         "low   high": Text(block_bars(metric.bins), style="cyan"),
     }
-    left_out = {"95 % interval ": not layout.rates, "low   high": not layout.spread}
-    return {heading: cell for heading, cell in cells.items() if not left_out.get(heading)}
+    shown = {
+        "95 % interval ": layout.rates,
+        "unscored": layout.unscored,
+        "errors": layout.errors,
+        "low   high": layout.spread,
+    }
+    return {heading: cell for heading, cell in cells.items() if shown.get(heading, True)}
 
 
 def _width(rows: Sequence[Mapping[str, Text]], gap: int) -> int:

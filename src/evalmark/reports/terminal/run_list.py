@@ -12,11 +12,10 @@ from evalmark.core.text import count, one_line, percent
 from evalmark.core.values.run import Run, RunTotals
 from evalmark.core.values.spending import Spending, known_cost, total_spending
 from evalmark.reports.text.numbers import DASH, GAP
-from evalmark.reports.text.titles import run_origin
 
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, column_gap, content_width, data_table, render
 
-_WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "target": 140, "created": 120}
+_WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "target": 140}
 """The least width of a terminal that shows a column; the other columns are always shown."""
 _FLEXIBLE = ("suite", "name", "tags", "target")
 """Columns that may be shortened."""
@@ -92,7 +91,6 @@ def _cells(listed: ListedRun) -> dict[str, str]:
         "commit": run.revision.removesuffix("+")[:_COMMIT] + "+" * run.revision.endswith("+"),
         "tags": " ".join(run.tags),
         "target": run.target,
-        "created": run_origin(run)[1].removesuffix(" UTC")[:16],
     }
     return {heading: one_line(text) for heading, text in cells.items()}
 

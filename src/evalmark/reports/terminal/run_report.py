@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -23,6 +24,7 @@ from .console import (
     MARKS,
     TerminalStyle,
     column_gap,
+    content_width,
     data_table,
     gate_table,
     indented,
@@ -174,8 +176,11 @@ def _color(verdict: GateVerdict) -> str:
 def _where(run: Run, summary: Summary, style: TerminalStyle) -> Iterable[Text]:
     more = " --failed" if summary.total.passed < summary.total.trials - summary.total.ungated else ""
     if style.store:
-        yield Text(
-            f"Stored in {one_line(style.store)}; show it with: evalmark show {one_line(run.id)}{more}{style.flags}"
+        where, command = (
+            f"Stored in {one_line(style.store)}; show it with:",
+            f"evalmark show {one_line(run.id)}{more}{style.flags}",
         )
+        fits = cell_len(f"{where} {command}") <= content_width(style)
+        yield from (Text(line) for line in ([f"{where} {command}"] if fits else [where, f"  {command}"]))
         if run.status != "complete" and run.suite and style.resumable:
             yield Text(f"To continue, repeat the command with: --resume {one_line(run.id)}")

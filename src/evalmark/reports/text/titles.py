@@ -24,6 +24,10 @@ def without_repeats(names: Iterable[str]) -> list[str]:
     return ["" if index and found[index - 1] == name else name for index, name in enumerate(found)]
 
 
+_SHORTEST_TIME = 0.001
+"""Seconds below which the time of a call says nothing about a target."""
+
+
 def run_facts(run: Run, summary: Summary) -> list[str]:
     """Short facts about a run: target, trials, cases, judges, durations."""
     total = summary.total
@@ -34,7 +38,7 @@ def run_facts(run: Run, summary: Summary) -> list[str]:
         found.append(count(cases, "case"))
     if judges:
         found.append(f"{'judge' if len(judges) == 1 else 'judges'} {one_line(', '.join(judges))}")
-    if total.seconds_median is not None:
+    if total.seconds_median is not None and (total.seconds_p95 or 0) >= _SHORTEST_TIME:
         found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
         if total.waited_median is not None and total.waited_median >= LONG_WAIT:
             found.append(f"{duration(total.waited_median)} median waiting (queues, limits, start-up)")

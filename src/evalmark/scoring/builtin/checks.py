@@ -98,7 +98,7 @@ class Contains:
         ConfigError: `any` or `all` holds an empty text or a value that is not a text.
 
     >>> Contains(all=["Oslo", "Bergen"])(Case(id="1"), Output(value="Oslo")).reason
-    "the output 'Oslo' does not contain 'Bergen'"
+    "'Bergen' is not in the output 'Oslo'"
     """
 
     name: ClassVar[str] = "contains"
@@ -128,7 +128,10 @@ class Contains:
         found = [text for text in any_of if self._folded(text) in answer]
         if missing or (any_of and not found):
             lacking = missing or list(any_of)
-            reason = f"the output {preview(output.value)} does not contain {_join_texts(lacking, 'and' if missing else 'or')}"
+            texts = _join_texts(lacking, "and")
+            are_not = "is not" if len(lacking) == 1 else "are not"
+            found_none = f"none of {texts} is" if any_of and not missing and len(lacking) > 1 else f"{texts} {are_not}"
+            reason = f"{found_none} in the output {preview(output.value)}"
             return check_score(self.name, False, reason, missing=lacking)
         present = [*all_of, *found]
         return check_score(
