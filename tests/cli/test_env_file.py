@@ -73,3 +73,8 @@ def test_a_file_that_cannot_be_read_is_named(evalmark, content, message):
         Path(".env").write_bytes(content)
     found = evalmark("run", "suite.yaml", "--env-file", ".env")
     assert (found.code, found.err.strip()) == (2, message)
+
+
+def test_a_folder_is_no_env_file(evalmark):
+    found = evalmark("run", "suite.yaml", "--env-file", ".")
+    assert (found.code, found.err.strip()) == (2, ".: the env file cannot be read: it is a folder. Check --env-file.")

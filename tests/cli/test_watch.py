@@ -90,6 +90,35 @@ def test_a_target_that_cannot_be_imported_is_reported_and_its_repair_starts_a_ru
     watch.wait_for("Gate")
 
 
+def test_a_file_that_was_deleted_starts_a_run_when_it_is_there_again(watch):
+    watch.wait_for("Watching")
+    Path("words.py").rename("words.txt")
+    watch.wait_for("Changed: words.py")
+    watch.wait_for("Watching")
+    Path("words.txt").rename("words.py")
+    watch.wait_for("Changed: words.py")
+    watch.wait_for("Gate")
+
+
+def test_a_file_that_each_run_writes_does_not_start_runs_without_end(project, process):
+    Path("bot.py").write_text(
+        "def answer(text):\n    with open('log.py', 'a') as log:\n        log.write('# called\\n')\n    return text.upper()\n"
+    )
+    Path("log.py").write_text("")
+    started = Watch(process("run", "suite.yaml", "--watch"))
+    try:
+        assert "log.py" in started.wait_for("No longer watched, since each run changes it")
+        started.wait_for("Watching")
+        time.sleep(2)
+        with open_store(".evalmark/evalmark.db", read_only=True) as store:
+            assert len(store.runs()) == 2
+        Path("bot.py").write_text(BOT)
+        started.wait_for("Changed: bot.py")
+    finally:
+        started.process.kill()
+        started.process.wait()
+
+
 def test_ctrl_c_during_a_run_ends_it_and_the_watch(project, process):
     Path("words.py").write_text(
         "import pathlib, time\n\n\ndef shout(text):\n    pathlib.Path('begun').touch()\n    time.sleep(3)\n    return text\n"

@@ -51,18 +51,17 @@ def watch_suites(arguments: Sequence[str], suites: Sequence[Path], location: str
     """
     words = [word for word in arguments if word != "--watch"]
     with tempfile.TemporaryDirectory(prefix="evalmark-watch-") as folder, _RunProcess() as process:
-        read = Path(folder) / "read.json"
+        files = _WatchedFiles(suites, Path(folder) / "read.json")
         while True:
-            started = _state(_watched(suites, read))
+            files.begin()
             earlier = {path: _newest(location, path) for path in suites}
-            if process.run(words, read) == INTERRUPTED:
+            if process.run(words, files.read) == INTERRUPTED:
                 return INTERRUPTED
             for path in suites:
                 _print_difference(path, earlier[path], _newest(location, path))
-            files = _watched(suites, read)
-            print_error(f"\nWatching {count(len(files), 'file')}; Ctrl-C ends.\n")
-            known = {name: started.get(name, state) for name, state in _state(files).items()}
-            _print_changes(_wait_for_change(files, known))
+            files.end()
+            print_error(f"\nWatching {count(len(files.state()), 'file')}; Ctrl-C ends.\n")
+            _print_changes(files.wait_for_change())
 
 
 class _RunProcess:
@@ -132,13 +131,62 @@ def _user_modules() -> Iterator[Path]:
             yield Path(name)
 
 
-def _watched(suites: Sequence[Path], read: Path) -> list[Path]:
-    """Return the suites, the code beside them, and what the last run has read."""
-    beside = (file for path in suites for file in path.absolute().parent.iterdir() if file.suffix in _CODE)
-    listed: list[str] = []
-    with suppress(OSError, ValueError):
-        listed = json.loads(read.read_text(encoding="utf-8"))
-    return sorted({path.resolve() for path in (*suites, *beside, *map(Path, listed))})
+class _WatchedFiles:
+    """The suites, the code beside them, and what runs have read; a file that was deleted is watched further."""
+
+    def __init__(self, suites: Sequence[Path], read: Path) -> None:
+        """`read` is the file in which a run lists the files that it has read."""
+        self.read = read
+        self._suites = suites
+        self._files: set[Path] = set()
+        self._known: State = {}
+        self._during: frozenset[str] = frozenset()
+        """What changed during the last run."""
+        self._caused_run: frozenset[str] = frozenset()
+        """What of it has started another run."""
+        self._written: frozenset[str] = frozenset()
+        """What runs write themselves: it would start one run after the other."""
+
+    def state(self) -> State:
+        """Return time and size of each file."""
+        listed: list[str] = []
+        with suppress(OSError, ValueError):
+            listed = json.loads(self.read.read_text(encoding="utf-8"))
+        self._files |= {path.resolve() for path in (*self._suites, *self._code(), *map(Path, listed))}
+        return {name: state for name, state in _state(self._files).items() if name not in self._written}
+
+    def _code(self) -> Iterator[Path]:
+        for path in self._suites:
+            with suppress(OSError):
+                yield from (file for file in path.absolute().parent.iterdir() if file.suffix in _CODE)
+
+    def begin(self) -> None:
+        """Remember the files as they are before a run."""
+        self._known = self.state()
+
+    def end(self) -> None:
+        """Compare the files after a run; what changed in two runs in a row without another change is written by the runs."""
+        now = self.state()
+        changed = frozenset(name for name, state in self._known.items() if now.get(name) != state)
+        if again := changed & self._caused_run:
+            self._written |= again
+            print_error(f"\nNo longer watched, since each run changes it: {_names(sorted(again))}\n")
+        self._during = changed - again
+        self._known = {name: state for name, state in {**now, **self._known}.items() if name not in self._written}
+
+    def wait_for_change(self) -> list[str]:
+        """Wait until a file differs from before the run and all of them have settled; return the changed ones."""
+        while (now := self.state()) == self._known:
+            time.sleep(POLL_SECONDS)
+        while True:
+            time.sleep(SETTLED_SECONDS)
+            if (later := self.state()) == now:
+                break
+            now = later
+        names = {*self._known, *now}
+        changed = sorted(name for name in names if self._known.get(name) != now.get(name))
+        self._caused_run = self._during.intersection(changed)
+        return changed
 
 
 def _state(files: Iterable[Path]) -> dict[str, tuple[int, int]]:
@@ -151,20 +199,14 @@ def _state(files: Iterable[Path]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _wait_for_change(files: Sequence[Path], before: State) -> list[str]:
-    """Wait until a file differs and all of them have settled; return the changed ones."""
-    while (now := _state(files)) == before:
-        time.sleep(POLL_SECONDS)
-    while True:
-        time.sleep(SETTLED_SECONDS)
-        if (later := _state(files)) == now:
-            return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-        now = later
-
-
 def _print_changes(names: Sequence[str]) -> None:
-    shown = ", ".join(os.path.relpath(name) for name in names[:_MOST_NAMES])
-    print_error(f"\nChanged: {shown}{', …' if len(names) > _MOST_NAMES else ''}\n")
+    print_error(f"\nChanged: {_names(names)}\n")
+
+
+def _names(files: Sequence[str]) -> str:
+    return ", ".join(os.path.relpath(name) for name in files[:_MOST_NAMES]) + (
+        ", …" if len(files) > _MOST_NAMES else ""
+    )
 
 
 def _newest(location: str, suite: Path) -> "Run | None":

@@ -36,6 +36,8 @@ def read_env_file(path: Path) -> dict[str, str]:
     Raises:
         ConfigError: there is no such file, it is not text, or a value contains a null character.
     """
+    if path.is_dir():  # which the parser would take for an empty file
+        raise ConfigError(f"{path}: the env file cannot be read: it is a folder. Check --env-file.")
     try:
         found = need("dotenv").dotenv_values(path.resolve(strict=True), encoding="utf-8-sig")
     except OSError as error:
