@@ -1,5 +1,6 @@
 """A foreign object is told from another by its code and its settings, in every process alike."""
 
+import ast
 import json
 import logging
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from evalmark.core.foreign.identity import describe_object
+from evalmark.core.foreign.source import parsed_source
 
 
 def typed(source):
@@ -72,3 +74,19 @@ def test_a_circle_of_lists_comes_to_an_end():
     circle = []
     circle += [circle, circle, circle]
     assert json.dumps(describe_object(Bot(circle)))
+
+
+def test_a_parser_that_fails_while_another_thread_parses_is_asked_again(monkeypatch):
+    """Python 3.11 does, at random: 'AST constructor recursion depth mismatch'."""
+    parse, calls = ast.parse, []
+
+    def fail_once(source):
+        calls.append(source)
+        if len(calls) == 1:
+            raise SystemError("AST constructor recursion depth mismatch (before=18, after=12)")
+        return parse(source)
+
+    expected = parsed_source(holding)
+    monkeypatch.setattr(ast, "parse", fail_once)
+    assert parsed_source(holding) == expected
+    assert len(calls) == 2

@@ -29,12 +29,26 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
         return _lambda(thing)
     source = (inspect.isclass(thing) and _class_source(thing)) or inspect.getsource(thing)
     try:
-        tree = ast.parse(f"if 1:\n{source}" if source[:1].isspace() else source)
+        tree = _parse(f"if 1:\n{source}" if source[:1].isspace() else source)
     except SyntaxError:  # a fragment, say of a notebook cell
         return _tokens(source)
     if not docstrings and "__doc__" not in source:
         _drop_docstrings(tree, keep=_has_own_metaclass(thing))
     return ast.unparse(tree)
+
+
+def _parse(source: str) -> ast.Module:
+    """Parse source code, also while another thread does.
+
+    Python 3.11 counts the depth of the tree for all threads together, and then raises SystemError at random
+    (https://github.com/python/cpython/issues/106905).
+    """
+    for _ in range(20):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            continue
+    return ast.parse(source)
 
 
 def _class_source(thing: type) -> str:
@@ -59,7 +73,7 @@ def _class_source(thing: type) -> str:
 def _class_lines(source: str) -> dict[str, tuple[int, int]]:
     """Return the lines of each class at the top level of a module."""
     try:
-        body = ast.parse(source).body
+        body = _parse(source).body
     except SyntaxError:
         return {}
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
@@ -96,7 +110,7 @@ def _lambda(thing: Any) -> str:
 def _lambdas(source: str) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     try:
-        tree = ast.parse(source)
+        tree = _parse(source)
     except SyntaxError:
         return found
     for node in ast.walk(tree):
