@@ -10,7 +10,8 @@ from evalmark import Case, ToolCall, Turn
 from evalmark.core.values.call import Reply
 from evalmark.core.values.case import Usage
 from evalmark.errors import ConfigError
-from evalmark.models.providers.http_service import missing_part, spending_parts
+from evalmark.inputs.documents.json_query import missing_part
+from evalmark.models.providers.http_service import spending_parts
 from evalmark.runs.targets.service import ServiceTarget, template_faults
 
 

@@ -1,5 +1,6 @@
 """Selects parts of JSON data by a JSONPath (RFC 9535)."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import DataError
@@ -52,6 +53,28 @@ def response_json(text: str) -> Any:
         return parse_json(text, "the response")
     except DataError as error:
         raise ValueError(str(error)) from None
+
+
+def missing_part(text: str, queries: Mapping[str, str]) -> str | None:
+    """Return which part of a response is missing; None if it has all of them.
+
+    >>> missing_part('{"answer": "Oslo"}', {"output": "$.answer"})
+    >>> missing_part('{"error": "busy"}', {"output": "$.answer"})
+    '`output` $.answer is not in {"error": "busy"}'
+    """
+    if not queries:
+        return None
+    try:
+        data = response_json(text)
+    except ValueError:
+        kind = "a web page" if "<html" in text[:1000].lower() else repr(text.strip()[:60])
+        return f"`{next(iter(queries))}` needs JSON, and this is {kind}"
+    for name, query in queries.items():
+        try:
+            query_json(query, data)
+        except LookupError:
+            return f"`{name}` {query} is not in {' '.join(text.split())[:120]}"
+    return None
 
 
 def _compiled(text: str) -> "jsonpath.JSONPath":

@@ -18,10 +18,10 @@ from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.text import one_line
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.plain_data import fingerprint
+from evalmark.inputs.documents.json_query import missing_part
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.inputs.suites.services import SUITE_FOLDER
 
-from .http_service import missing_part
 from .workspace import content_hash, copy_workspace, file_stamps, remove_workspace, workspace_changes
 
 MAX_OUTPUT = 32 << 20

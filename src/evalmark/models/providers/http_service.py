@@ -10,7 +10,7 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.plain_data import fingerprint
-from evalmark.inputs.documents.json_query import query_json, response_json
+from evalmark.inputs.documents.json_query import missing_part, query_json, response_json
 from evalmark.inputs.secrets.known_secrets import mask_key, register_secret
 from evalmark.inputs.suites.services import VARIABLE
 
@@ -151,28 +151,6 @@ def _without(response: Response, secrets: list[str]) -> Response:
     for secret in secrets:
         text = mask_key(text, secret)
     return response if text == body else response._replace(body=text.encode(errors="surrogateescape"))
-
-
-def missing_part(text: str, queries: Mapping[str, str]) -> str | None:
-    """Return which part of a response is missing; None if it has all of them.
-
-    >>> missing_part('{"answer": "Oslo"}', {"output": "$.answer"})
-    >>> missing_part('{"error": "busy"}', {"output": "$.answer"})
-    '`output` $.answer is not in {"error": "busy"}'
-    """
-    if not queries:
-        return None
-    try:
-        data = response_json(text)
-    except ValueError:
-        kind = "a web page" if "<html" in text[:1000].lower() else repr(text.strip()[:60])
-        return f"`{next(iter(queries))}` needs JSON, and this is {kind}"
-    for name, query in queries.items():
-        try:
-            query_json(query, data)
-        except LookupError:
-            return f"`{name}` {query} is not in {' '.join(text.split())[:120]}"
-    return None
 
 
 def spending_parts(text: str, queries: Mapping[str, str]) -> dict[str, Any]:

@@ -8,12 +8,11 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.lazy import need
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Case, Output, ToolCall, Turn, Usage
 from evalmark.core.values.plain_data import canonical, fingerprint, plain
-from evalmark.inputs.documents.json_query import query_json, response_json
+from evalmark.inputs.documents.json_query import missing_part, query_json, response_json
 from evalmark.inputs.suites.services import SUITE_FOLDER
 from evalmark.models.providers.replies import tool_call
 from evalmark.prompts.templates.interpreter import RenderBudget, TemplateText, render_template
@@ -105,10 +104,11 @@ class ServiceTarget:
         """Read the output of a reply."""
         try:
             parts = {name: query_json(query, response_json(reply.text)) for name, query in self.queries.items()}
-        except (LookupError, ValueError):  # a recorded response, which an earlier version of the suite did not read so
-            lack = need("evalmark.models.providers.http_service").missing_part(reply.text, self.queries)
+        except (LookupError, ValueError):  # a recorded response, in which the suite now looks for other parts
+            fault = missing_part(reply.text, self.queries)
             return Output(
-                error=f"{self.name}: the recorded response lacks what is expected: {lack}.", seconds=reply.seconds
+                error=f"{self.name}: the recorded response lacks a part: {fault}. Run again with --replay record.",
+                seconds=reply.seconds,
             )
         metadata = {"calls": [reply.key] if reply.key else [], "workspace": reply.data}
         return Output(
