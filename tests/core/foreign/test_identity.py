@@ -87,6 +87,7 @@ def test_a_parser_that_fails_while_another_thread_parses_is_asked_again(monkeypa
         return parse(source)
 
     expected = parsed_source(holding)
-    monkeypatch.setattr(ast, "parse", fail_once)
-    assert parsed_source(holding) == expected
-    assert len(calls) == 2
+    with monkeypatch.context() as patch:  # pytest itself parses when a test fails
+        patch.setattr(ast, "parse", fail_once)
+        found = parsed_source(holding)
+    assert (found, len(calls)) == (expected, 2)
