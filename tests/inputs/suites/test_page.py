@@ -14,7 +14,14 @@ EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"),
 
 @pytest.fixture
 def folder(world: Path) -> Path:
-    for name in ("cases.jsonl", "export.csv", "classify.prompty", "evalmark.lock.json"):
+    for name in (
+        "cases.jsonl",
+        "export.csv",
+        "classify.prompty",
+        "short.prompty",
+        "long.prompty",
+        "evalmark.lock.json",
+    ):
         (world / name).write_text("{}\n")
     return world
 

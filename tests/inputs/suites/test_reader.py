@@ -391,7 +391,8 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
             "`judge[0].settings.extra_headers[0].X-Api-Key` would be recorded with every request; move it to",
             id="a key deep in the settings",
         ),
-        pytest.param("target: [a/b]", '`target` is ["a/b"]; it takes a Python function as', id="a list of targets"),
+        pytest.param("target: [a/b]", '`target[0]` is "a/b"; it takes a Python function as', id="a model in a list"),
+        pytest.param("target: []", "`target` is []; it takes a Python function as", id="no targets"),
         pytest.param("judge: []", "`judge` is []; it takes a model, such as openai/NAME, or a list", id="no judge"),
         pytest.param(
             "judge: {settings: {}}", "`judge[0]` has no `model`; it takes a model, such", id="no model judges"

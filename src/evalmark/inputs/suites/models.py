@@ -21,10 +21,15 @@ AddFault = Callable[[DataPath, str], None]
 
 
 def target_of(
-    target: Mapping[str, Any], folders: Folders, place_of: PlaceOf, add_fault: AddFault, *, is_faulty: bool
+    target: Mapping[str, Any],
+    at: DataPath,
+    folders: Folders,
+    place_of: PlaceOf,
+    add_fault: AddFault,
+    *,
+    is_faulty: bool,
 ) -> TargetSpec | None:
     """Read the models under test and their prompt; None if there are faults."""
-    at: DataPath = ("target",)
     settings = target.get("settings") or {}
     _check_settings(at, settings, add_fault)
     models = _models_of(at, target, add_fault)
@@ -43,7 +48,14 @@ def target_of(
                 at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}."
             )
         return None
-    return TargetSpec(models=models, prompt=prompt, system=target.get("system"), settings=settings, place=place_of(at))
+    return TargetSpec(
+        models=models,
+        prompt=prompt,
+        system=target.get("system"),
+        settings=settings,
+        name=str(target.get("name") or ""),
+        place=place_of(at),
+    )
 
 
 def _models_of(at: DataPath, target: Mapping[str, Any], add_fault: AddFault) -> tuple[str, ...]:

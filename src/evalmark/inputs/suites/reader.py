@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.foreign.named_objects import is_named_object
@@ -19,14 +19,12 @@ from .models import judges_of, target_of
 from .schema import SuiteFault, dotted_path, schema_faults, text_keys
 from .suite import (
     SESSIONS_PREFIX,
-    CommandSpec,
     DatasetSpec,
-    HttpSpec,
     JudgeSpec,
     MetricKind,
     MetricSpec,
     Suite,
-    TargetSpec,
+    SuiteTarget,
 )
 
 if TYPE_CHECKING:
@@ -132,7 +130,7 @@ class _SuiteReader:
             path=self.document.path,
             datasets=tuple(self._datasets(list(data.get("datasets") or ()), data.get("cluster") or "")),
             metrics=metrics,
-            target=self._target(data.get("target")),
+            target=self._targets(data.get("target")),
             target_place=self.document.place_of(("target",)) if "target" in data else "",
             repeat=int(data.get("repeat", 1)),
             gate=None if gate is None else _gate(gate),
@@ -243,20 +241,31 @@ class _SuiteReader:
     def _judges(self, at: DataPath, value: Any) -> tuple[JudgeSpec, ...]:
         return judges_of(at, value, self.document.place_of, self._find)
 
-    def _target(self, target: str | Mapping[str, Any] | None) -> str | TargetSpec | HttpSpec | CommandSpec | None:
+    def _targets(self, target: Any) -> SuiteTarget | tuple[SuiteTarget, ...] | None:
+        """Read the target, or a list of several; a list of one is that one."""
+        if not isinstance(target, list):
+            return self._target(target, ("target",))
+        read = [self._target(item, ("target", number)) for number, item in enumerate(target)]
+        targets = tuple(one for one in read if one is not None)
+        return targets[0] if len(targets) == 1 else targets
+
+    def _target(self, target: Any, at: DataPath) -> SuiteTarget | None:
         if isinstance(target, Mapping):
             folders = (self.document.path.parent, self.cwd)
             if "http" in target:
-                return services.http_of(target, self.document.place_of, self._find)
+                return services.http_of(target, at, self.document.place_of, self._find)
             if "command" in target:
-                return services.command_of(target, folders, self.document.place_of, self._find)
-            is_faulty = any(finding.at[:1] == ("target",) for finding in self.findings)
-            return target_of(target, folders, self.document.place_of, self._find, is_faulty=is_faulty)
+                return services.command_of(target, at, folders, self.document.place_of, self._find)
+            is_faulty = any(finding.at[: len(at)] == at for finding in self.findings)
+            return target_of(target, at, folders, self.document.place_of, self._find, is_faulty=is_faulty)
+        if isinstance(target, list):
+            self._find(at, "is a list in a list; put its targets into the outer one.")
+            return None
         if target is not None:
-            self._check_object(target)
-        return target
+            self._check_object(target, at)
+        return cast("str | None", target)
 
-    def _check_object(self, name: str) -> None:
+    def _check_object(self, name: str, at: DataPath) -> None:
         module, _, attribute = name.partition(":")
         plain = module.removesuffix(".py").replace("/", ".").strip(".")
         if not is_named_object(name) or plain != module:
@@ -264,7 +273,7 @@ class _SuiteReader:
             advice = (
                 f"write {json_excerpt(better)}" if is_named_object(better) else "write it as 'package.module:attribute'"
             )
-            self._find(("target",), f"is {json_excerpt(name)}, which names no Python object; {advice}.")
+            self._find(at, f"is {json_excerpt(name)}, which names no Python object; {advice}.")
 
     def _check_thresholds(self, data: Mapping[str, Any], names: list[str]) -> None:
         for name in (data.get("gate") or {}).get("thresholds") or {}:

@@ -27,10 +27,10 @@ _OWN_HEADERS = frozenset(("content-length", "host", "transfer-encoding", "accept
 _SCHEMES = re.compile(r"^(?:Bearer|Basic|Token|ApiKey|Key)\s*$", re.IGNORECASE)
 
 
-def http_of(target: Mapping[str, Any], place_of: PlaceOf, add_fault: AddFault) -> HttpSpec | None:
+def http_of(target: Mapping[str, Any], target_at: DataPath, place_of: PlaceOf, add_fault: AddFault) -> HttpSpec | None:
     """Read an HTTP service; None if there are faults that the schema has reported."""
-    at: DataPath = ("target", "http")
-    _check_alone(target, "http", add_fault)
+    at: DataPath = (*target_at, "http")
+    _check_alone(target, target_at, "http", add_fault)
     http = target["http"]
     if not isinstance(http, Mapping) or not http.get("url"):
         return None
@@ -48,15 +48,15 @@ def http_of(target: Mapping[str, Any], place_of: PlaceOf, add_fault: AddFault) -
         headers=headers,
         body=http.get("body"),
         queries=dict(_queries(at, http, add_fault)),
-        place=place_of(("target",)),
+        place=place_of(target_at),
     )
 
 
 def command_of(
-    target: Mapping[str, Any], folders: Folders, place_of: PlaceOf, add_fault: AddFault
+    target: Mapping[str, Any], at: DataPath, folders: Folders, place_of: PlaceOf, add_fault: AddFault
 ) -> CommandSpec | None:
     """Read a command; None if there are faults that the schema has reported."""
-    _check_alone(target, "command", add_fault)
+    _check_alone(target, at, "command", add_fault)
     words = target["command"]
     if not isinstance(words, list) or not words or not all(isinstance(word, (str, int, float)) for word in words):
         return None
@@ -64,18 +64,16 @@ def command_of(
     if (text := target.get("workspace")) is not None:
         workspace = next((path for folder in folders if (path := folder / text).is_dir()), None)
         if workspace is None:
-            add_fault(
-                ("target", "workspace"), f"is {json_excerpt(text)}, and there is no such folder beside the suite."
-            )
+            add_fault((*at, "workspace"), f"is {json_excerpt(text)}, and there is no such folder beside the suite.")
     return CommandSpec(
         name=str(target.get("name") or ""),
         words=tuple(map(str, words)),
         stdin=target.get("stdin"),
-        queries=dict(_queries(("target",), target, add_fault)),
+        queries=dict(_queries(at, target, add_fault)),
         workspace=workspace,
         folder=folders[0],
         is_cached=target.get("cache") is True,
-        place=place_of(("target",)),
+        place=place_of(at),
     )
 
 
@@ -86,11 +84,11 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 """The keys of a target of each kind."""
 
 
-def _check_alone(target: Mapping[str, Any], kind: str, add_fault: AddFault) -> None:
+def _check_alone(target: Mapping[str, Any], at: DataPath, kind: str, add_fault: AddFault) -> None:
     for key in target:
         if key not in _KEYS[kind]:
             hint = "put it inside `http`" if kind == "http" and key in _FIELDS else "leave it out"
-            add_fault(("target", key), f"cannot be combined with `{kind}`; {hint}.")
+            add_fault((*at, key), f"cannot be combined with `{kind}`; {hint}.")
 
 
 def _check_headers(at: DataPath, headers: Mapping[str, str], add_fault: AddFault) -> None:

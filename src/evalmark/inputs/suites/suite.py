@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from evalmark.core.values.run import Gate
 
@@ -42,6 +42,8 @@ class TargetSpec:
     """The system message; None: no system message."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """`temperature`, `top_p`, `max_tokens`, `seed`, `stop`; others are sent to the provider unchanged."""
+    name: str = ""
+    """Its name in reports; empty: that of the model."""
     place: str = ""
 
 
@@ -82,6 +84,10 @@ class CommandSpec:
     name: str = ""
     """Its name in reports; empty: the command."""
     place: str = ""
+
+
+SuiteTarget: TypeAlias = str | TargetSpec | HttpSpec | CommandSpec
+"""One target: `package.module:attribute`, models, a service or a command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +134,8 @@ class Suite:
     path: Path
     datasets: tuple[DatasetSpec, ...]
     metrics: tuple[MetricSpec, ...]
-    target: str | TargetSpec | HttpSpec | CommandSpec | None = None
-    """`package.module:attribute`, models, a service or a command; None: the outputs in the rows are scored."""
+    target: SuiteTarget | tuple[SuiteTarget, ...] | None = None
+    """What is under test, several of them side by side; None: the outputs in the rows are scored."""
     target_place: str = ""
     repeat: int = 1
     gate: Gate | None = None

@@ -151,7 +151,7 @@ class _Estimator:
         self.assignment = shard_assignment(plan, options.shard)
         self.call_log = options.store.call_log()
         self.earlier = self._earlier_runs()
-        self.tallies: dict[str, _ModelTally] = {}
+        self.tallies: dict[tuple[str, str], _ModelTally] = {}
         self.seen: set[str] = set()
         self.metrics: list[MetricForecast] = []
         self.trials = 0
@@ -215,14 +215,16 @@ class _Estimator:
         if self.earlier:
             where = self.earlier[0].id if len(self.earlier) == 1 else f"{self.earlier[0].id} and runs before it"
             yield f"The outputs are those of {where}; where the target returns another output now, judges are called again."
-        if self.unknown_outputs:
+        if self.unknown_outputs and any(spec.judge is not None for spec in self.plan.scorers):
             yield f"{count(self.unknown_outputs, 'output')} not known yet; their judge calls are counted as sent."
         if self.options.settings.replay == "strict":
             yield "With --replay strict nothing is sent: calls without a cached reply would be errors."
 
     def _counting(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, ConfiguredModel) else model
-        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, replay_mode(inner, self.options.settings)))
+        tally = self.tallies.setdefault(
+            (inner.identity, inner.name), _ModelTally(inner, replay_mode(inner, self.options.settings))
+        )
         counting = _CountingModel(inner, self.call_log, tally, self.seen, questions)
         return replace(model, model=counting) if isinstance(model, ConfiguredModel) else counting
 

@@ -186,7 +186,7 @@ def _scorer_faults(plan: Plan) -> list[str]:
         faults.append(f"{plan.suite}: the suite has no metrics; add some under `metrics`, or name one with --metric.")
     targets = [target.name for target in plan.targets]
     faults += [
-        f"{name} is named twice as a target; remove the duplicate."
+        f"{name} is named twice as a target; remove one of them, or give it another `name`."
         for name in sorted({n for n in targets if targets.count(n) > 1})
     ]
     twice = sorted({name for name in names if names.count(name) > 1})

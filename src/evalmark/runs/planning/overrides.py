@@ -1,13 +1,13 @@
 """The flags of a command line that override a suite, and the models under test."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Target
-from evalmark.inputs.suites.suite import TargetSpec
+from evalmark.inputs.suites.suite import SuiteTarget, TargetSpec
 from evalmark.runs.targets.model import ModelTarget
 
 from .models import ModelFactory
@@ -60,9 +60,35 @@ def model_targets(
     names = tuple(dict.fromkeys(named)) or spec.models or own or ((default_model,) if default_model else ())
     if not names:
         raise ConfigError(f"{spec.prompt}: no model is named; name one or several with --model provider/model.")
-    chat_models = [models.chat(name) for name in names]
+    labelled = [(models.chat(name), _label(spec.name, name, is_only=len(names) == 1)) for name in names]
     if prompt is not None:
         return tuple(
-            prompt_module.PromptTarget(prompt=prompt, model=model, settings=spec.settings) for model in chat_models
+            prompt_module.PromptTarget(prompt=prompt, model=model, settings=spec.settings, label=label)
+            for model, label in labelled
         )
-    return tuple(ModelTarget(model=model, system=spec.system or "", settings=spec.settings) for model in chat_models)
+    return tuple(
+        ModelTarget(model=model, system=spec.system or "", settings=spec.settings, label=label)
+        for model, label in labelled
+    )
+
+
+def _label(name: str, model: str, *, is_only: bool) -> str:
+    """Return what reports call a model of a named target; empty: the model's own name."""
+    return name if is_only or not name else f"{name}@{model}"
+
+
+def distinct_targets(groups: Sequence[tuple[SuiteTarget, tuple[Target, ...]]]) -> tuple[Target, ...]:
+    """Return the targets of a list; prompts on the same model are named after their files too, as `short@openai/NAME`."""
+    names = [target.name for _, targets in groups for target in targets]
+    twice = {name for name in names if names.count(name) > 1}
+    return tuple(
+        replace(target, label=_label(spec.prompt.name.split(".")[0], target.name, is_only=False))
+        if target.name in twice
+        and isinstance(spec, TargetSpec)
+        and spec.prompt is not None
+        and not spec.name
+        and isinstance(target, prompt_module.PromptTarget)
+        else target
+        for spec, targets in groups
+        for target in targets
+    )

@@ -45,9 +45,9 @@ def mapping_target(task: Mapping[str, Any], models: ModelFactory, folder: Path) 
 
     spec: HttpSpec | CommandSpec | None = None
     if "http" in task:
-        spec = http_of(task, lambda at: "", add_fault)
+        spec = http_of(task, ("target",), lambda at: "", add_fault)
     elif "command" in task:
-        spec = command_of(task, (folder, folder), lambda at: "", add_fault)
+        spec = command_of(task, ("target",), (folder, folder), lambda at: "", add_fault)
     else:
         faults.append(
             f"the task is a mapping with {', '.join(map(str, task)) or 'no keys'}; it takes `http` or `command`."

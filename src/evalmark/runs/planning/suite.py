@@ -17,13 +17,13 @@ from evalmark.core.values.run import Gate
 from evalmark.inputs.datasets.header import read_header
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.suites.reader import read_suite
-from evalmark.inputs.suites.suite import CommandSpec, DatasetSpec, HttpSpec, MetricSpec, Suite, TargetSpec
+from evalmark.inputs.suites.suite import CommandSpec, DatasetSpec, HttpSpec, MetricSpec, Suite, SuiteTarget, TargetSpec
 from evalmark.runs.targets.given_target import GivenTarget
 
 from .check import raise_faults, with_references
 from .judges import Judge, ResolvedMetric, judge_named, metric_from_file, with_judges
 from .models import ModelFactory
-from .overrides import NO_OVERRIDES, Overrides, model_targets
+from .overrides import NO_OVERRIDES, Overrides, distinct_targets, model_targets
 from .plan import (
     DatasetSource,
     Loader,
@@ -149,9 +149,9 @@ class _SuitePlanner:
             self.faults.append(str(fault))
             return ()
         if not sources:
+            why = "--target replaces the prompt" if self.overrides.target else "its list has no prompt alone"
             self.faults.append(
-                f"{self.suite.path}: the suite has no `datasets`, and --target replaces the prompt that would supply "
-                "tests; add `datasets`."
+                f"{self.suite.path}: the suite has no `datasets`, and {why} that would supply tests; add `datasets`."
             )
         return sources
 
@@ -191,8 +191,20 @@ class _SuitePlanner:
 
     def targets(self) -> tuple[Target, ...]:
         """Return what is under test; a placeholder where it has a fault."""
-        target = self.overrides.target or self.suite.target
-        location = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
+        if self.overrides.target:
+            return self._targets_of(self.overrides.target, f"--target {self.overrides.target}")
+        target, place = self.suite.target, self.suite.target_place
+        if not isinstance(target, tuple):
+            return self._targets_of(target, place)
+        if self.overrides.models:
+            self.faults.append(f"{place}: --model is for a single target, and the suite lists {len(target)}.")
+            return ()
+        places = [place if isinstance(one, str) else one.place for one in target]
+        made = [self._targets_of(one, location) for one, location in zip(target, places, strict=True)]
+        return distinct_targets(list(zip(target, made, strict=True)))
+
+    def _targets_of(self, target: SuiteTarget | None, location: str) -> tuple[Target, ...]:
+        """Return a target, or each model of one with several."""
         try:
             if isinstance(target, (HttpSpec, CommandSpec)):
                 return (self._service(target),)
@@ -227,9 +239,10 @@ class _SuitePlanner:
     def imported(self, embedder: Embedder | None) -> tuple[str, ...]:
         """Return the modules of the user's code that were imported."""
         target = self.overrides.target or self.suite.target
+        targets = target if isinstance(target, tuple) else (target,)
         embeddings = None if embedder is None else self.overrides.embeddings or self.suite.embeddings
         metrics = (metric.name.removeprefix("not-") for metric in self.suite.metrics)
-        names = [name for name in (target, *metrics, embeddings) if isinstance(name, str) and is_named_object(name)]
+        names = [name for name in (*targets, *metrics, embeddings) if isinstance(name, str) and is_named_object(name)]
         modules = dict.fromkeys(name.partition(":")[0] for name in names)
         return tuple(name for name in modules if name.partition(".")[0] != "evalmark")
 

@@ -28,11 +28,13 @@ class ModelTarget:
     system: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of every request, such as `temperature` and `max_tokens`."""
+    label: str = ""
+    """Its name in reports; empty: that of the model."""
 
     @property
     def name(self) -> str:
-        """The name of the model."""
-        return self.model.name
+        """The label, or else the name of the model."""
+        return self.label or self.model.name
 
     @property
     def fingerprint(self) -> str:

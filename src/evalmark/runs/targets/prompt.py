@@ -28,11 +28,13 @@ class PromptTarget:
     model: ChatModel
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings such as `temperature`; they override those of the prompt."""
+    label: str = ""
+    """Its name in reports; empty: that of the model, since all models of most runs get the same prompt."""
 
     @property
     def name(self) -> str:
-        """The name of the model, since all models of a run get the same prompt."""
-        return self.model.name
+        """The label, or else the name of the model."""
+        return self.label or self.model.name
 
     @property
     def fingerprint(self) -> str:
