@@ -1,5 +1,7 @@
 """What a test run says of its evals at its end."""
 
+from dataclasses import replace
+
 import pytest
 
 from evalmark import Case, Output, Result, Run, Score
@@ -41,6 +43,16 @@ def test_each_eval_says_cases_rate_means_and_cost():
         "equals       66.7 %",
     ):
         assert said in text
+
+
+def test_evals_of_one_file_with_different_targets_are_told_apart():
+    def on(target, name):
+        found = result(name, 1.0)
+        return replace(found, trial=replace(found.trial, target=target))
+
+    text = eval_screen(run([on("shop:answer", "a"), on("shop:search", "b")]), {}, WIDE)
+    assert "capitals on shop:answer   1 case" in text
+    assert "capitals on shop:search   1 case" in text
 
 
 def test_without_calls_nothing_is_said_of_money():

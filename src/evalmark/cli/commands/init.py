@@ -52,17 +52,17 @@ NEXT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     "plain": (
         ("evalmark run", "score the ten cases"),
         ("evalmark view", "look at every output in a browser"),
-        (COMPARE, "change full to short in bot.py first: the run is worse"),
+        (COMPARE, "after changing full to short in bot.py: the run is worse"),
     ),
     "rag": (
         ("evalmark run", "score the ten cases"),
         ("evalmark view", "look at every output and its passages in a browser"),
-        (COMPARE, "change 3 to 1 in rag.py first: the run is worse"),
+        (COMPARE, "after changing 3 to 1 in rag.py: the run is worse"),
     ),
     "agent": (
         ("evalmark run", "score the ten cases"),
         ("evalmark view", "look at every output and its steps in a browser"),
-        (COMPARE, "change 3 to 1 in agent.py first: the run is worse"),
+        (COMPARE, "after changing 3 to 1 in agent.py: the run is worse"),
     ),
     "prompt": (
         ("export OPENAI_API_KEY=...", "or the key of another provider, see evalmark.yaml"),

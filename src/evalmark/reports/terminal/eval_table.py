@@ -1,5 +1,6 @@
 """Terminal summary of the evals of a test run: how cases ended, and metric means."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -47,9 +48,11 @@ def eval_screen(
     against = {} if baseline is None else _by_dataset(run, baseline)
     parts: list[RenderableType] = []
     printed: set[str] = set()
+    groups = Counter(group.dataset for group in summary.groups)
     for group in summary.groups:
         parts += [Text("")] if parts else []
-        parts += _eval(group, costs.get(group.dataset, ()), style)
+        target = group.target if groups[group.dataset] > 1 else ""  # one file may test several targets
+        parts += _eval(group, costs.get(group.dataset, ()), target, style)
         if group.dataset in against and not group.left_out:
             parts += _compared(against[group.dataset], printed, style.flags)
     if baseline is not None:
@@ -64,11 +67,14 @@ def eval_screen(
     return render(parts, style).removeprefix("\n")
 
 
-def _eval(group: SummaryGroup, spent: Sequence[Spending], style: TerminalStyle) -> Iterable[RenderableType]:
+def _eval(
+    group: SummaryGroup, spent: Sequence[Spending], target: str, style: TerminalStyle
+) -> Iterable[RenderableType]:
     tally = group.tally
     color = "green" if tally.passed + tally.ungated == tally.trials else "red" if tally.failed else "yellow"
     repeats = f" x {tally.trials / tally.cases:z.3g}" if tally.trials > tally.cases else ""
     head = Text(one_line(group.dataset, 200), style="bold")
+    head.append(f" on {one_line(target, 200)}" if target else "")
     head.append(exclusion_text(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
     all_of_it = total_spending(spent)
