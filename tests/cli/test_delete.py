@@ -1,6 +1,7 @@
 """`evalmark delete` and `evalmark prune`."""
 
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,6 +61,27 @@ def test_the_last_run_that_passed_is_named_and_stays(evalmark, ids):
     assert f"{ids[0]} is kept: it is the last run of 'suite a' that passed (`last-green`)." in found.out
     found = evalmark("delete", ids[0], "--yes", "--baselines")
     assert (found.code, stored(evalmark)) == (0, [ids[2], ids[3]])
+
+
+def test_the_last_run_that_passed_before_this_commit_stays_beside_one_of_another_branch(evalmark, world):
+    def git(*words):
+        return subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *words], check=True)  # noqa: S607
+
+    Path("cases.csv").write_text("input,expected\n1,1\n")
+    Path("app.py").write_text("def answer(question):\n    return question\n")
+    Path("a.yaml").write_text("name: suite a\ndatasets: [cases.csv]\ntarget: app:answer\nmetrics: [equals]\n")
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    evalmark("run", "a.yaml", "-q")
+    git("checkout", "-q", "-b", "other")
+    git("commit", "-q", "--allow-empty", "-m", "two")
+    evalmark("run", "a.yaml", "-q")
+    git("checkout", "-q", "main")
+    ids = stored(evalmark)
+    found = evalmark("delete", *ids)
+    assert found.code == 1
+    assert all(f"{name} is kept: it is the last run of 'suite a' that passed" in found.out for name in ids), found.text
 
 
 def test_the_baseline_of_a_suite_file_stays(evalmark, ids):

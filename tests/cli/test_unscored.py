@@ -197,3 +197,20 @@ def test_runs_without_metrics_are_not_compared_unless_their_outputs_are_equal(ev
     evalmark("run")
     said = evalmark("compare", "last", "last~1")
     assert (said.code, "? cannot tell" in said.out) == (3, True), said.text
+
+
+def test_a_run_without_metrics_is_no_run_that_passed(evalmark, suite):
+    suite()
+    evalmark("run")
+    suite("metrics: [contains]")
+    found = evalmark("run", "--baseline", "last-green")
+    assert "There is no earlier complete run of 'capitals' whose gate passed" in found.err
+    assert "last-green" not in evalmark("delete", "last~1").out
+
+
+def test_a_trend_of_runs_without_metrics_says_what_to_do(evalmark, suite):
+    suite()
+    evalmark("run")
+    for words in ([], ["--metric", "all"], ["--to", "json"]):
+        found = evalmark("trend", *words)
+        assert (found.code, "Score them first: evalmark rescore" in found.err) == (2, True), found.text

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Annotated
@@ -13,10 +14,8 @@ from evalmark.core.errors import ConfigError, NotFoundError
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
-from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
+from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of, is_green
 from evalmark.stats.comparison.baseline_choice import is_complete_run
-from evalmark.stats.summary.gate import apply_gate
-from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.deletion import Deletion, DeletionPlan
 from evalmark.storage.store.store import Store, open_store
 
@@ -156,8 +155,12 @@ def _baselines(run_store: Store, runs: Sequence[Run]) -> Mapping[str, str]:
             if run_id in candidates:
                 reasons[run_id] = f"{suite} names it as its baseline"
     for series in dict.fromkeys(map(_series, runs)):
-        green = next((run for run in every if _series(run) == series and is_complete_run(run) and _is_green(run)), None)
-        if green is not None and green.id in candidates:
+        passed = (run for run in every if _series(run) == series and is_complete_run(run) and is_green(run))
+        newest = next(passed, None)
+        of_this_commit = newest and baseline_of(run_store, LAST_GREEN, replace(newest, id="")).run
+        for green in {
+            run.id: run for run in (newest, of_this_commit) if run is not None and run.id in candidates
+        }.values():
             reasons.setdefault(green.id, f"it is the last run of {series[0]!r} that passed (`{LAST_GREEN}`)")
     return reasons
 
@@ -177,10 +180,6 @@ def _named_baselines(suite: Path) -> list[str]:
     except OSError:
         return []
     return [name for name in _BASELINE.findall(text) if name not in (LAST_GREEN, NO_BASELINE)]
-
-
-def _is_green(run: Run) -> bool:
-    return apply_gate(summarise(run), run.gate).outcome == "pass"
 
 
 def _sessions(run_store: Store, projects: Sequence[str], *, labelled: bool) -> tuple[list[str], list[str]]:

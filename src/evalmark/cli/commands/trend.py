@@ -124,6 +124,10 @@ def _chosen(series: "Sequence[MetricSeries]", metric: str | None, target: str | 
         raise ConfigError(f"no run has the target {target!r}; there are {', '.join(map(repr, targets))}.")
     of_target = [one for one in series if target is None or one.target == target]
     names = list(dict.fromkeys(one.metric for one in of_target))
+    if not names:
+        raise ConfigError(
+            "the runs have no metrics, so there is no trend to show. Score them first: evalmark rescore RUN --metric NAME"
+        )
     if metric == "all":
         return of_target
     wanted = ("" if "" in names else names[0]) if metric in (None, "pass rate") else metric

@@ -54,7 +54,7 @@ def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     def is_behind(commit: str) -> bool:
         return not is_known or is_ancestor(commit) is True
 
-    found = next((run for run in green if is_behind(run.revision) and _is_green(run)), None)
+    found = next((run for run in green if is_behind(run.revision) and is_green(run)), None)
     if found is not None:
         return Baseline(run=found)
     where = " and that was made from a commit that leads to this one" if is_known else ""
@@ -105,5 +105,7 @@ def _earlier(store: "Store", of: Run) -> Iterator[Run]:
     yield from after
 
 
-def _is_green(run: Run) -> bool:
-    return apply_gate(summarise(run), run.gate).outcome == "pass"
+def is_green(run: Run) -> bool:
+    """Tell whether the gate of a run passed; a run without metrics has passed nothing."""
+    verdict = apply_gate(summarise(run), run.gate)
+    return verdict.outcome == "pass" and verdict.scored
