@@ -52,6 +52,12 @@ def test_not_turns_a_check_round():
     [
         pytest.param("contain", {}, "s.yaml:3: there is no scorer 'contain'. Did you mean 'contains'?", id="a typo"),
         pytest.param("edit_distance", {}, "Did you mean 'edit_similarity'?", id="a peer's name"),
+        pytest.param(
+            "length: {max_words: 2}",
+            {},
+            "there is no scorer 'length: {max_words: 2}'. Settings of 'length' are written in a suite, under `metrics`.",
+            id="settings in a name",
+        ),
         pytest.param("metrics/x.json", {}, "there is no scorer 'metrics/x.json'. Available: ", id="a file"),
         pytest.param("not-similarity", {}, "not-similarity: only checks such as equals", id="what is no check"),
         pytest.param(

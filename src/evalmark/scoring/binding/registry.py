@@ -64,6 +64,11 @@ def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
         near = (
             difflib.get_close_matches(normalized, scorer_names(), n=1, cutoff=0.5) if normalized.isidentifier() else []
         )
+        name, has_settings, _ = spec.partition(":")
+        if has_settings and name.strip() in scorer_names():
+            raise ConfigError(
+                f"{before}there is no scorer {spec!r}. Settings of {name.strip()!r} are written in a suite, under `metrics`."
+            )
         known = f"Available: {', '.join(scorer_names())}, and your own as 'package.module:attribute'."
         raise ConfigError(f"{before}there is no scorer {spec!r}. {f'Did you mean {near[0]!r}?' if near else known}")
     if len(found) > 1:
