@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -108,6 +108,7 @@ def test_a_long_value_is_cut_and_a_lone_surrogate_can_be_printed():
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(data={"target": {"prompt": "\xad"}})
 @given(data=SUITES | TREES)
 def test_any_json_is_read_or_refused_with_a_place(folder, data):
     path = folder / "suite.json"

@@ -29,7 +29,7 @@ def test_each_can_be_named_in_a_suite():
     [
         pytest.param("criteria", {}, "the setting 'criteria' is missing", id="no criteria"),
         pytest.param("closed_qa", {"criteria": " "}, "`criteria` is ' '; describe a good answer", id="blank criteria"),
-        pytest.param("criteria", {"criterion": "x"}, "Did you mean 'criteria'?", id="a slip in a setting"),
+        pytest.param("criteria", {"criterion": "x"}, "did you mean 'criteria'?", id="a slip in a setting"),
         pytest.param("factuality", {"repeat": 0}, "`repeat` is 0", id="no repeat"),
         pytest.param("pairwise", {"criteria": ""}, "`criteria` is ''", id="nothing to compare by"),
         pytest.param("pairwise", {"against": 7}, "the setting 'against' is 7", id="a field that is a number"),

@@ -146,7 +146,9 @@ class _SuiteReader:
         )
 
     def _find(self, at: DataPath, finding: str) -> None:
-        self.findings.append(SuiteFault(at, f"`{dotted_path(at)}` {finding}"))
+        # The name of a file can hold characters that a terminal does not show, such as a soft hyphen.
+        visible = "".join(one if one.isprintable() else repr(one)[1:-1] for one in finding)
+        self.findings.append(SuiteFault(at, f"`{dotted_path(at)}` {visible}"))
 
     def _lock(self, text: str) -> Path | None:
         """Return the lock file, which need not exist yet: `evalmark calibrate` writes it."""

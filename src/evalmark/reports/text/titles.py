@@ -95,6 +95,7 @@ def trial_title(trial: Trial, run: Run | None = None, title_of: Callable[[str, o
 
     With `run`, dataset and target are named if the run has several. `title_of` gives the title of the case.
 
+    >>> from evalmark.core.values.case import Case
     >>> trial_title(Trial(case=Case(id="a"), target="m/b", repeat=1), Run(id="1", name="x", created="", target="m/b, m/a"))
     'a (m/b, repeat 2)'
     """
