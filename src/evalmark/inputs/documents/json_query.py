@@ -1,6 +1,7 @@
 """Selects parts of JSON data by a JSONPath (RFC 9535)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import DataError
@@ -77,6 +78,7 @@ def missing_part(text: str, queries: Mapping[str, str]) -> str | None:
     return None
 
 
+@lru_cache(maxsize=64)  # the same few paths are read in every response of a run
 def _compiled(text: str) -> "jsonpath.JSONPath":
     query = jsonpath.JSONPathEnvironment(strict=True).compile(text)
     if not isinstance(query, jsonpath.JSONPath):

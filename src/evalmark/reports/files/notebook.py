@@ -1,6 +1,6 @@
 """Runs, comparisons and results in notebooks: HTML fragments, single lines, and rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +10,7 @@ import jinja2
 
 from evalmark.core.errors import MissingExtraError
 from evalmark.core.text import display_text, one_line, unwrap_single_input
-from evalmark.core.values.run import Run, metrics_for
+from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.reports.html.assets import fragment_stylesheet
 from evalmark.reports.html.jinja import template_environment
@@ -60,7 +60,7 @@ def _run_html(run: Run) -> str:
     )
 
 
-def _result_rows(result: Result, metrics: Any) -> list[tuple[str, str, str]]:
+def _result_rows(result: Result, metrics: Mapping[str, Metric]) -> list[tuple[str, str, str]]:
     """Return label, text and kind of the parts of a result."""
     case, output = result.trial.case, result.output
     fields = [("Input", unwrap_single_input(case.input), ""), ("Expected", case.expected, "")]
