@@ -53,7 +53,7 @@ def test_a_run_without_metrics_shows_the_outputs_and_is_neither_passed_nor_faile
     assert said.out.count("It is Oslo.") == 2
     assert "passed" not in said.out
     assert "worst" not in said.out
-    assert "2 outputs" in said.out
+    assert "2 outputs" not in said.out  # they follow
 
 
 ENDINGS = [

@@ -63,8 +63,10 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
     room = style.width - 27
     titles = CaseTitles()
     for result in shown_results:
-        table = field_table()
-        table.add_row("input", Text(one_line(unwrap_single_input(result.trial.case.input), room)))
+        table, heading = field_table(), _case_heading(result, run, titles)
+        given = one_line(unwrap_single_input(result.trial.case.input), room)
+        if f"{MARKS[result.verdict]} {given}" != heading.plain:  # else the name of the case is its input
+            table.add_row("input", Text(given))
         if result.output.error is None:
             table.add_row("output", Text(one_line(result.output.value, room)))
         else:
@@ -73,7 +75,7 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
         metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in deciding_scores(result, summary.missed):
             _add_score(table, score, metrics, room)
-        parts += [_case_heading(result, run, titles), indented(table)]
+        parts += [heading, indented(table)]
     return parts
 
 

@@ -63,7 +63,8 @@ def run_screen(
     parts: list[RenderableType] = [_header(run, summary, verdict)]
     layout = fitting_layout(summary.counted, style)
     for part in summary.counted:
-        parts += [Text(""), *_part(part, summary, layout, style)]
+        if part.metrics or part.tally.errors or not has_unscored_outputs(summary):  # else the outputs below say it
+            parts += [Text(""), *_part(part, summary, layout, style)]
     parts += _left_out(summary, style)
     parts += _listed("judges compared", agreement_rows(summary.agreements), style)
     parts += output_screen(run, style) if has_unscored_outputs(summary) else worst_cases(run, summary, style)
@@ -166,21 +167,25 @@ def _how_to_score(run: Run, summary: Summary, style: TerminalStyle) -> list[Rend
     """Return the command that scores the outputs of a run without metrics."""
     if not has_unscored_outputs(summary) or not style.store:
         return []
-    return [Text(f"Score the outputs with: evalmark rescore {one_line(run.id)} --metric NAME{style.flags}")]
+    return _with_command(
+        "Score the outputs with:", f"evalmark rescore {one_line(run.id)} --metric NAME{style.flags}", style
+    )
+
+
+def _with_command(sentence: str, command: str, style: TerminalStyle) -> list[RenderableType]:
+    """Return a sentence and its command, which gets a line of its own where both do not fit into one."""
+    line = f"{sentence} {command}"
+    return [Text(part) for part in ([line] if cell_len(line) <= content_width(style) else [sentence, f"  {command}"])]
 
 
 def _color(verdict: GateVerdict) -> str:
     return COLORS[verdict.outcome] if verdict.gated else "default"
 
 
-def _where(run: Run, summary: Summary, style: TerminalStyle) -> Iterable[Text]:
+def _where(run: Run, summary: Summary, style: TerminalStyle) -> Iterable[RenderableType]:
     more = " --failed" if summary.total.passed < summary.total.trials - summary.total.ungated else ""
     if style.store:
-        where, command = (
-            f"Stored in {one_line(style.store)}; show it with:",
-            f"evalmark show {one_line(run.id)}{more}{style.flags}",
-        )
-        fits = cell_len(f"{where} {command}") <= content_width(style)
-        yield from (Text(line) for line in ([f"{where} {command}"] if fits else [where, f"  {command}"]))
+        where = f"Stored in {one_line(style.store)}; show it with:"
+        yield from _with_command(where, f"evalmark show {one_line(run.id)}{more}{style.flags}", style)
         if run.status != "complete" and run.suite and style.resumable:
             yield Text(f"To continue, repeat the command with: --resume {one_line(run.id)}")
