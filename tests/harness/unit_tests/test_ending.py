@@ -66,7 +66,7 @@ def test_s0_31_the_facts_are_printed_at_the_end(world, capsys):
     said = capsys.readouterr().out
     assert "Unit test my test finished in" in said
     assert "overall score 0.833 (mean of 3), 4 processed, 2 passed, 2 failed" in said
-    assert "Stored in .evalmark/evalmark.db; show it with: evalmark show" in said
+    assert "Stored in .evalmark/evalmark.db; show it with: evalmark show" in " ".join(said.split())
     assert "\x1b" not in said
 
 
