@@ -7,7 +7,9 @@ import pytest
 WATCHING = """
 import json, sys
 
-HEAVY = ("numpy", "aiohttp", "apsw", "pydantic", "rich", "scipy", "asyncio", "evalmark.runs.execution", "evalmark.store")
+HEAVY = ("numpy", "aiohttp", "apsw", "pydantic", "rich", "scipy", "evalmark.runs.execution", "evalmark.store")
+if sys.version_info < (3, 14):  # from then on, pytest loads it with pdb
+    HEAVY += ("asyncio",)
 opened = []
 
 

@@ -104,7 +104,8 @@ def test_a_fault_of_the_viewer_itself_is_a_page_that_tells_nothing_of_it(store, 
         )
         with pytest.raises(urllib.error.HTTPError) as told, caplog.at_level(logging.WARNING):
             urllib.request.urlopen(asked, timeout=20)  # noqa: S310  a server of this test
-        text = told.value.read().decode()
+        with told.value:
+            text = told.value.read().decode()
     assert (told.value.code, told.value.headers["content-type"]) == (500, "text/html; charset=utf-8")
     assert "default-src 'none'" in told.value.headers["content-security-policy"]
     assert "evalmark failed to make this page." in words(checked(text))

@@ -99,7 +99,9 @@ def test_a_run_that_asks_a_model_loads_no_more_than_it_needs_for_that(world, met
     assert done.returncode == 0, done.stderr
     loaded = set(done.stderr.split("\n"))
     assert "httptools" in loaded
-    assert not (NEVER | spared) & loaded, sorted((NEVER | spared) & loaded)
+    # From Python 3.14 on, ctypes loads sysconfig, and numpy loads ctypes.
+    needless = (NEVER | spared) - ({"sysconfig"} if sys.version_info >= (3, 14) and "numpy" not in spared else set())
+    assert not needless & loaded, sorted(needless & loaded)
 
 
 def _loaded(*words: str) -> set[str]:

@@ -1,11 +1,29 @@
 """Fill the parameters of users' functions by name."""
 
 import inspect
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a user's function, whatever its annotations name.
+
+    From Python 3.14 on, annotations are evaluated only when they are read, and may name what is imported for type checkers
+    only. `inspect.signature` reads them, and would raise the NameError.
+
+    Raises:
+        TypeError: the object cannot be called, or is a C function whose signature is unknown.
+        ValueError: as TypeError.
+    """
+    if sys.version_info >= (3, 14):
+        import annotationlib  # noqa: PLC0415  new in Python 3.14; `inspect` has loaded it
+
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +53,7 @@ def bind(function: Callable[..., Any], offered: Collection[str], *, what: str, f
         ConfigError: a required parameter has none of the offered names.
     """
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):  # some C functions have no signature
         return Binding((), first)
     unnamed = first is not None and bool(parameters) and _takes_first(parameters[0], offered)

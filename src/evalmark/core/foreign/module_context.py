@@ -46,7 +46,11 @@ def module_context(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
 def _referenced_names(thing: Any) -> Iterator[str]:
     if inspect.isclass(thing):
         yield from (parent.__name__ for parent in thing.__bases__)
-        for member in vars(thing).values():
+        for key, member in vars(thing).items():
+            if (
+                key == "__annotate_func__"
+            ):  # from Python 3.14 on, a function makes the annotations; before, it was no member
+                continue
             inner = getattr(member, "__func__", getattr(member, "fget", member))
             if isinstance(inner, FunctionType):
                 yield from _code_names(inner.__code__)

@@ -1,6 +1,5 @@
 """The embedding model of a strategy: the default one, a name, a function, or an object of LangChain."""
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_origin
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.foreign.threads import is_async_callable
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.adapters import FunctionEmbedder, as_embedder
@@ -94,7 +94,7 @@ class OneOrMany:
 def _annotated_for_lists(function: Callable[..., Any]) -> bool | None:
     """Return whether the first parameter is annotated as a list of texts; None without an annotation."""
     try:
-        annotation = next(iter(inspect.signature(function, eval_str=False).parameters.values())).annotation
+        annotation = next(iter(signature_of(function).parameters.values())).annotation
     except (TypeError, ValueError, StopIteration):
         return None
     text = annotation if isinstance(annotation, str) else getattr(get_origin(annotation) or annotation, "__name__", "")

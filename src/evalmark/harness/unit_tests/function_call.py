@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Output
 from evalmark.runs.targets.output import as_output, join_chunks, resolve_result
@@ -53,7 +54,7 @@ def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
         ConfigError: the function cannot take them.
     """
     try:
-        parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        parameters = [p for p in signature_of(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     except (TypeError, ValueError):  # functions of C without a signature
         return False
     by_position = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -70,7 +71,7 @@ def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
 
 def _fault(function: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
     """Return why the inputs do not fit the parameters; empty where they do."""
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature_of(function).parameters.values()
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     missing = sorted(_required(parameters) - inputs.keys())
     unknown = sorted(repr(name) for name in inputs if name not in named)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.foreign.threads import is_async_callable
 from evalmark.core.protocols import ChatModel
 from evalmark.core.sync import run_sync
@@ -235,7 +236,7 @@ def _awaiting(guard: Guard, target: _GuardedFunction, verdicts: bool) -> Callabl
 
 
 def _takes_issues(function: Callable[..., Any]) -> Literal["", "offered", "needed"]:
-    parameter = inspect.signature(function).parameters.get("issues")
+    parameter = signature_of(function).parameters.get("issues")
     if parameter is None or parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
         return ""
     return "needed" if parameter.default is parameter.empty else "offered"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.values.case import Case, Output
 from evalmark.runs.targets.output import as_output
 
@@ -38,7 +39,7 @@ def question_parameter(function: Callable[..., Any], name: str) -> str:
         ConfigError: there is none.
     """
     try:
-        parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
+        parameters = [p for p in signature_of(function).parameters.values() if p.name not in ("self", "cls")]
     except (TypeError, ValueError):
         raise ConfigError(f"Guard: {name} does not expose its parameters; wrap it: lambda question: ….") from None
     names = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
@@ -56,7 +57,7 @@ def read_call(
         ConfigError: `contexts` are not texts.
         TypeError: the arguments do not fit the function.
     """
-    arguments = inspect.signature(function).bind_partial(*args, **named).arguments
+    arguments = signature_of(function).bind_partial(*args, **named).arguments
     contexts = arguments.get("contexts")
     return GuardedCall(
         question=arguments.get(question),

@@ -10,7 +10,7 @@ from typing import Any, cast
 from evalmark.core.context.clock import Stopwatch
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.binding import Binding, bind
+from evalmark.core.foreign.binding import Binding, bind, signature_of
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.identity import describe_object
 from evalmark.core.foreign.named_objects import load_object
@@ -104,7 +104,7 @@ def _call_method(thing: type) -> str | None:
 
 def _class_target(thing: type, method: str, name: str) -> "ClassTarget":
     """Create the target of a class, without creating an object yet."""
-    parameters = inspect.signature(thing).parameters.values()
+    parameters = signature_of(thing).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if needed:
         raise ConfigError(
@@ -129,7 +129,7 @@ def _function(thing: Any, name: str) -> Callable[..., Any]:
             f"target {name!r} is a class whose instances cannot be called. Give it a method `__call__` or `invoke`, or name a "
             "function."
         )
-    if inspect.isfunction(thing) and next(iter(inspect.signature(thing).parameters), "") == "self":
+    if inspect.isfunction(thing) and next(iter(signature_of(thing).parameters), "") == "self":
         raise ConfigError(f"target {name!r} is an unbound method. Name a method of an instance, or a function.")
     # Look at the class, since mocks and proxies have any attribute.
     methods = [method for method in ("invoke", "ainvoke") if callable(getattr(type(thing), method, None))]

@@ -1,12 +1,12 @@
 """DSPy programs as targets, with named input and output fields."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evalmark.core.context.clock import Stopwatch
 from evalmark.core.context.trial_context import current_trial_context
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.identity import describe_object
 from evalmark.core.foreign.threads import DaemonThreads
@@ -98,7 +98,7 @@ def _fields(program: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the input fields and the required ones, from the parameters of `forward` or from the signature."""
     kind = type(program)  # reading `forward` of the object makes DSPy warn
     forward = getattr(kind, "forward", None) or getattr(kind, "aforward", None)
-    parameters = [] if forward is None else list(inspect.signature(forward).parameters.values())[1:]
+    parameters = [] if forward is None else list(signature_of(forward).parameters.values())[1:]
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     if named:
         return tuple(p.name for p in named), tuple(p.name for p in named if p.default is p.empty)

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from evalmark.core.context.trial_context import current_tools
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.foreign.threads import is_async_callable
 
 from .call import Key, Sanitize, Tool
@@ -107,7 +108,7 @@ def _describe_tool(
     if not called:
         raise ConfigError(f"@replayed: {function!r} has no name; give it one with @replayed(name=…).")
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):
         raise ConfigError(
             f"@replayed: {called}() does not expose its parameters; decorate a function of your own that calls it."

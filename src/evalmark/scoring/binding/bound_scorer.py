@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.binding import Binding, bind
+from evalmark.core.foreign.binding import Binding, bind, signature_of
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.identity import describe_object
 from evalmark.core.foreign.threads import DaemonThreads, is_async_callable
@@ -301,7 +301,7 @@ def _allowed_parameters(scorer: Callable[..., Any]) -> tuple[str, ...]:
 
 def _has_kwargs(scorer: Callable[..., Any]) -> bool:
     """Return whether it has `**kwargs`, as the scorers of autoevals do."""
-    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(scorer).parameters.values())
+    return any(p.kind is p.VAR_KEYWORD for p in signature_of(scorer).parameters.values())
 
 
 def _own_threshold(scorer: Any) -> float | None:
@@ -336,7 +336,7 @@ def _check(scorer: Any, label: str, threshold: Any) -> None:
     if threshold is not None and not (number and 0 <= threshold <= 1):
         raise ConfigError(f"scorer {label!r}: the threshold {threshold!r} is not a number from 0 to 1.")
     try:
-        parameters = inspect.signature(scorer).parameters.values()
+        parameters = signature_of(scorer).parameters.values()
     except (TypeError, ValueError):
         raise ConfigError(
             f"scorer {label!r} does not show its parameters; wrap it: lambda output: {label}(output)."
@@ -349,7 +349,7 @@ def _check_models(scorer: Any, label: str) -> None:
     """Raise an error for a plain function with a model parameter: it could not await the model."""
     if is_async_callable(scorer):
         return
-    parameters = inspect.signature(scorer).parameters
+    parameters = signature_of(scorer).parameters
     for name in MODEL_PARAMETERS:
         if name in parameters and parameters[name].default is inspect.Parameter.empty:
             raise ConfigError(

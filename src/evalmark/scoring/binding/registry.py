@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import signature_of
 from evalmark.core.foreign.entry_points import InstalledEntryPoint, entry_points
 from evalmark.core.foreign.named_objects import is_named_object, load_object
 from evalmark.core.lazy import need
@@ -94,7 +95,7 @@ def _load_entry_point(entry: InstalledEntryPoint, before: str) -> Any:
 def _checked_settings(found: Any, settings: Mapping[str, Any], what: str, folders: Sequence[Path]) -> dict[str, Any]:
     """Return the settings in the types that the scorer's parameters name; `what` starts every message."""
     try:
-        parameters = inspect.signature(found).parameters
+        parameters = signature_of(found).parameters
     except (TypeError, ValueError):
         parameters = inspect.signature(lambda **settings: None).parameters
     taken = MODEL_PARAMETERS if inspect.isclass(found) else (*ARGUMENTS, *MODEL_PARAMETERS)
@@ -151,7 +152,7 @@ def _type_hints(found: Any) -> Mapping[str, Any]:
         source = found.__init__
     try:
         return get_type_hints(source)
-    except (NameError, TypeError):  # a foreign annotation that cannot be read
+    except (AttributeError, NameError, SyntaxError, TypeError):  # a foreign annotation that cannot be evaluated
         return {}
 
 

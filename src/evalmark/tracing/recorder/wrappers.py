@@ -8,6 +8,8 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any
 
+from evalmark.core.foreign.binding import signature_of
+
 from .copies import Arguments, StreamPieces, copy_value
 from .spans import CURRENT, OpenSpan, Scope, copy_or_error, exit_span
 
@@ -25,7 +27,7 @@ class ArgumentCopier:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         try:
-            parameters = list(inspect.signature(function).parameters.values())
+            parameters = list(signature_of(function).parameters.values())
         except (TypeError, ValueError):  # C functions without a signature
             parameters = []
         parameters_by = {parameter.name: parameter for parameter in parameters}
