@@ -137,7 +137,7 @@ def test_old_runs_are_pruned(evalmark, ids, limits, left):
         pytest.param(
             ["delete", "last", "sessions:shop", "--yes"], "nothing is recorded", id="a project without sessions"
         ),
-        pytest.param(["prune", "--yes"], "say what to keep", id="no limit"),
+        pytest.param(["prune", "--yes"], "Say what to keep", id="no limit"),
         pytest.param(["prune", "--keep", "soon"], "--keep: 'soon' is not an age", id="no age"),
         pytest.param(["delete", "last", "--store", "no.db", "--yes"], "there is no store yet", id="no store"),
     ],

@@ -54,3 +54,18 @@ def test_the_commands_of_a_supervised_group_can_be_called(evalmark, verb):
     said = evalmark("models", verb, "--help")
     assert said.code == 0
     assert f"evalmark models {verb}" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        pytest.param(["run", "--repeat", "0"], "'0' is not a whole number from 1 to 10,000.", id="below the least"),
+        pytest.param(["run", "--limit", "x"], "'x' is not a whole number from 1.", id="no number"),
+        pytest.param(["report", "--min-pass-rate", "2"], "'2' is not a number from 0 to 1.", id="above the most"),
+        pytest.param(["run", "--timeout", "soon"], "'soon' is not a number.", id="no limits"),
+    ],
+)
+def test_a_wrong_number_is_refused_in_plain_words(evalmark, words, refusal):
+    said = evalmark(*words)
+    assert said.code == 2
+    assert refusal in " ".join(said.err.split())

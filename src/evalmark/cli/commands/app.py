@@ -21,6 +21,7 @@ from evalmark.cli.terminal.supervisor import SUPERVISED_VERBS as WATCHED
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 
+from . import flags
 from .flags import RUN_EXIT_CODES, exit_codes, with_variables
 
 if TYPE_CHECKING:
@@ -217,10 +218,25 @@ def _process_value(parameter: Any, ctx: Any, value: Any, process: Callable[[Any,
     if ctx.get_parameter_source(parameter.name).name != "DEFAULT":
         value, is_plain = _plain_value(parameter.type_descriptor, value)
         if not is_plain:
-            return process(ctx, value)
+            return _number_or_refusal(parameter, ctx, value, process)
     elif parameter.type_descriptor.annotation == list[Path] and isinstance(value, tuple):
         value = [Path(path) for path in value]
     return parameter.callback(ctx, parameter, value) if parameter.callback else value
+
+
+def _number_or_refusal(parameter: Any, ctx: Any, value: Any, process: Callable[[Any, Any], Any]) -> Any:
+    """Convert a value, and refuse a wrong number in plain words instead of those of pydantic."""
+    try:
+        return process(ctx, value)
+    except typer.BadParameter as error:
+        descriptor = parameter.type_descriptor
+        word = {int: "whole number", float: "number"}.get(descriptor.annotation)
+        if word is None:
+            raise
+        least, most = descriptor.parameter_info.min, descriptor.parameter_info.max
+        limits = f" from {least:,}" if least is not None else ""
+        limits += f" to {most:,}" if most not in (None, flags.MAX_COUNT) else ""
+        raise typer.BadParameter(f"{value!r} is not a {word}{limits}.", ctx=ctx, param=parameter) from error
 
 
 def _plain_value(descriptor: Any, value: Any) -> tuple[Any, bool]:

@@ -91,7 +91,7 @@ def prune(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Delete old runs, as `delete` does; without --yes, only show them. With both limits, a run within either one is kept."""
     if keep is None and keep_last is None:
-        raise ConfigError("say what to keep: --keep 90d, or --keep-last 20 for the newest runs of each suite, or both.")
+        raise ConfigError("Say what to keep: --keep 90d, or --keep-last 20 for the newest runs of each suite, or both.")
     before = None if keep is None else age_limit(keep, "--keep")
     with _opened(store, yes=yes) as run_store:
         old = list(_old(run_store.runs(), before, keep_last))
@@ -229,7 +229,8 @@ def _description(run_store: Store, deletion: Deletion, planned: DeletionPlan, *,
     yield f"{'Deleting' if yes else 'Would delete'} {', '.join(parts)}:"
     for run_id in deletion.runs[:_LISTED]:
         run = run_store.run(run_id)
-        yield f"  {run.id}  {one_line(run.given_name or run.name, 60)}, {count(len(run.results), 'result')}"
+        name = f" ({one_line(run.given_name, 20)})" if run.given_name else ""
+        yield f"  {run.id}  {one_line(run.name, 30)}{name}, {count(len(run.results), 'result')}"
     if (more := len(deletion.runs) - _LISTED) > 0:
         yield f"  and {more:,} more"
     if (shared := planned.shared_replies) and not deletion.with_shared_replies:
