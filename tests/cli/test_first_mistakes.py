@@ -22,6 +22,10 @@ def two(question, tone):
 
 def broken(question):
     raise ValueError("no connection to the index")
+
+
+def forgetful():
+    return "A"
 """
 FILES = {
     "bot.py": BOT,
@@ -366,3 +370,13 @@ def test_a_server_that_cannot_answer_is_named(evalmark, monkeypatch, answer, mes
     assert found.code == 3
     assert message.replace("URL", url) in " ".join(found.out.split())
     assert "Traceback" not in found.text
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("command", ["validate", "run"])
+def test_a_function_without_parameters_is_named(evalmark, command):
+    Path("suite.yaml").write_text(suite(target="bot:forgetful"))
+    found = evalmark(command, "suite.yaml")
+    assert "bot:forgetful takes no input: it is called in the same way for every case." in " ".join(found.text.split())
+    Path("suite.yaml").write_text(GOOD)
+    assert "takes no input" not in evalmark(command, "suite.yaml").text

@@ -1,6 +1,6 @@
 """Find all errors of a suite, prompt, metric or dataset file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +20,7 @@ from evalmark.runs.planning.check import check
 from evalmark.runs.planning.first_rows import NoteHandler
 from evalmark.runs.planning.judges import metric_named
 from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.prompt_plan import is_metric, is_prompt
 from evalmark.runs.planning.suite import plan_suite
 
@@ -54,13 +55,20 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
         if kind == "cases":
             return check_cases(path, notes=notes)
         plan = plan_suite(path, settings, Overrides(default_model=ANY_MODEL), _unfetched, recorded_cases)
-        if not plan.scorers:
-            notes("The suite has no metrics, so its outputs are not scored.")
-        if plan.imported:
-            notes(f"Imported {', '.join(plan.imported)} for this check; no target was called.")
+        for note in _suite_notes(plan):
+            notes(note)
         return list(check(plan, most=None, final=False, notes=notes).faults)
     except ConfigError as fault:
         return str(fault).splitlines()
+
+
+def _suite_notes(plan: Plan) -> Iterator[str]:
+    """Yield the remarks on the plan of a suite."""
+    yield from plan.notes
+    if not plan.scorers:
+        yield "The suite has no metrics, so its outputs are not scored."
+    if plan.imported:
+        yield f"Imported {', '.join(plan.imported)} for this check; no target was called."
 
 
 def kind_of_file(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:

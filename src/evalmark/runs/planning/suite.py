@@ -226,7 +226,10 @@ class _SuitePlanner:
     def _code(self, name: str) -> Target:
         if self.overrides.models:
             raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
-        return function.as_target(name, folders=self.folders if self.overrides.target else self.named)
+        target = function.as_target(name, folders=self.folders if self.overrides.target else self.named)
+        if getattr(target, "is_blind", False):
+            self.notes.append(f"{name} takes no input: it is called in the same way for every case.")
+        return target
 
     def embedder(self, specs: tuple[ScorerSpec, ...], load: Loader) -> Embedder | None:
         """Return the embedding model, where a metric needs one."""

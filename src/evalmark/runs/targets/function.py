@@ -51,6 +51,11 @@ class FunctionTarget:
     threads: DaemonThreads = field(default_factory=DaemonThreads, repr=False, compare=False)
 
     @property
+    def is_blind(self) -> bool:
+        """Whether it has no parameter that a case fills, so that it is called in the same way for every case."""
+        return self.binding.first is None and not self.binding.names
+
+    @property
     def is_async(self) -> bool:
         """Whether the function runs on the event loop, where blocking work keeps every other trial waiting."""
         return _is_async(self.function)
