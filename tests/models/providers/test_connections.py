@@ -785,18 +785,21 @@ def authority(tmp_path_factory):
     folder = tmp_path_factory.mktemp("certificates")
 
     def make(*words):
-        subprocess.run([openssl, *map(str, words)], check=True, capture_output=True, cwd=folder)
+        return subprocess.run([openssl, *map(str, words)], check=True, capture_output=True, cwd=folder)
 
+    # From OpenSSL 3.4 on, a day in the past is a date; before, it was a negative number of days.
+    has_dates = b"-not_after" in (shown := make("x509", "-help")).stdout + shown.stderr
+    past = ("-not_before", "20200101000000Z", "-not_after", "20200102000000Z") if has_dates else ("-days", -1)
     key = ("-newkey", "rsa:2048", "-nodes")
     usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
     make("req", "-x509", *key, "-days", 2, "-subj", "/CN=test authority", *usage, "-keyout", "ca.key", "-out", "ca.pem")
-    for name, days in (("localhost", 2), ("other.example", 2), ("expired", -1)):
+    for name, valid in (("localhost", ("-days", 2)), ("other.example", ("-days", 2)), ("expired", past)):
         host = "localhost" if name == "expired" else name
         lines = (f"subjectAltName=DNS:{host}", "authorityKeyIdentifier=keyid", "subjectKeyIdentifier=hash")
         (folder / "ext").write_text("\n".join(lines) + "\nbasicConstraints=CA:FALSE\n")
         make("req", *key, "-subj", f"/CN={host}", "-keyout", f"{name}.key", "-out", "request.pem")
         sign = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "ext")
-        make("x509", "-req", "-in", "request.pem", *sign, "-days", days, "-out", f"{name}.pem")
+        make("x509", "-req", "-in", "request.pem", *sign, *valid, "-out", f"{name}.pem")
     return folder
 
 
