@@ -85,6 +85,7 @@ def test_last_is_the_last_run_of_the_suite_that_is_run(evalmark, suites):
         pytest.param(["tag:weekly"], [0], id="with a tag"),
         pytest.param(["tag:model"], [0], id="with a key"),
         pytest.param(["nightly", "tag:model=x"], [0], id="that match both"),
+        pytest.param(["--tag", "weekly", "--tag", "model"], [0], id="with two tags as flags"),
     ],
 )
 def test_a_list_shows_the_runs(evalmark, suites, which, numbers):

@@ -57,6 +57,10 @@ def list_runs(
             help="Only runs of a suite file, with a name, or with a tag as `tag:TAG`; or `sessions [PROJECT]` for recorded sessions.",
         ),
     ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="Only runs with this tag. Repeatable: a run has to have all."),
+    ] = None,
     limit: Annotated[
         int, typer.Option("-n", "--limit", metavar="N", min=1, max=flags.MAX_COUNT, help="Number of entries.")
     ] = 20,
@@ -67,7 +71,7 @@ def list_runs(
 
     A run is shown with its verdict, its pass rate and 95 % interval, its cost and its commit; wide terminals show more.
     """
-    which = what or []
+    which = [*(what or []), *(f"{TAG}{one}" for one in tag or [])]
     with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if which[:1] == ["sessions"]:
             _list_sessions(run_store, which[1:], limit, as_json=json)
