@@ -134,6 +134,7 @@ def test_a_service_that_accepts_no_request_ends_the_run_with_one_sentence(
     assert sentence in " ".join(found.text.split())
 
 
+@pytest.mark.slow
 def test_an_address_without_a_server_ends_the_run_with_one_sentence_and_resumes(evalmark, service):
     path = suite(f'{{http: {{url: "{service.url}/ask", body: {{question: "{{{{input}}}}"}}, output: $.answer}}}}')
     service.shutdown()

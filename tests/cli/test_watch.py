@@ -67,6 +67,7 @@ def watch(project, process):
         thread.join(10)
 
 
+@pytest.mark.slow
 def test_each_change_starts_one_run_that_sees_it_and_names_what_broke_and_what_is_fixed(watch):
     watch.wait_for("Watching")
     Path("words.py").write_text("def shout(text):\n    return text.lower()\n")
@@ -81,6 +82,7 @@ def test_each_change_starts_one_run_that_sees_it_and_names_what_broke_and_what_i
     assert watch.process.wait(60) == 130
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_imported_is_reported_and_its_repair_starts_a_run(watch):
     watch.wait_for("Watching")
     Path("bot.py").write_text("def answer(text)\n")
@@ -90,6 +92,7 @@ def test_a_target_that_cannot_be_imported_is_reported_and_its_repair_starts_a_ru
     watch.wait_for("Gate")
 
 
+@pytest.mark.slow
 def test_a_file_that_was_deleted_starts_a_run_when_it_is_there_again(watch):
     watch.wait_for("Watching")
     Path("words.py").rename("words.txt")
@@ -100,6 +103,7 @@ def test_a_file_that_was_deleted_starts_a_run_when_it_is_there_again(watch):
     watch.wait_for("Gate")
 
 
+@pytest.mark.slow
 def test_a_file_that_each_run_writes_does_not_start_runs_without_end(project, process):
     Path("bot.py").write_text(
         "def answer(text):\n    with open('log.py', 'a') as log:\n        log.write('# called\\n')\n    return text.upper()\n"
@@ -119,6 +123,7 @@ def test_a_file_that_each_run_writes_does_not_start_runs_without_end(project, pr
         started.process.wait()
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_a_run_ends_it_and_the_watch(project, process):
     Path("words.py").write_text(
         "import pathlib, time\n\n\ndef shout(text):\n    pathlib.Path('begun').touch()\n    time.sleep(3)\n    return text\n"

@@ -94,6 +94,7 @@ def test_the_limits_of_a_run_count_the_calls_of_a_service(suite, service):
     assert (found.counts, len(service.seen)) == ({"passed": 1, "failed": 1}, 1)
 
 
+@pytest.mark.slow
 def test_a_service_that_is_not_there_fails_its_own_tests_only(suite, service):
     service.shutdown()
     service.server_close()

@@ -62,6 +62,7 @@ def test_f23_a_fault_that_passes_costs_an_attempt_and_nothing_else(provider, sta
     assert (again.text, again.replayed, server.count) == (PARIS, True, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("headers", "least", "most"),
     [
@@ -131,6 +132,7 @@ def test_f21_a_date_that_is_past_or_none_is_no_time(after):
     assert times[1] - times[0] < 0.5
 
 
+@pytest.mark.slow
 def test_f22_a_storm_of_limits_without_a_time_is_waited_out_at_a_low_rate():
     ends = time.monotonic() + 0.8
     times = []

@@ -141,6 +141,7 @@ def collisions(number: int) -> int:
     return found
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_near_pairs_have_different_keys():
     assert collisions(100_000) == 0
 

@@ -113,6 +113,7 @@ def test_valid_responses_are_the_same_with_both(data, places, end):
     assert found["builtin"] == found["aiohttp"]
 
 
+@pytest.mark.slow
 @settings(FUZZ, max_examples=30)
 @example(http(b"{}") + b"rubbish", [], "close")
 @example(b"HTTP/1.1 200 OK\r\n\r\n{}", [], "reset")

@@ -82,6 +82,7 @@ def test_nobody_is_told_and_nothing_is_linked(name):
     assert name in "".join(page(everywhere(name)).text)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_annotations_of_any_text_are_one_command_each_with_nothing_added(text):
     for line in annotations(everywhere(text)):

@@ -66,6 +66,7 @@ def with_metrics(*metrics: Metric) -> Run:
     return replace(EMPTY, results=tuple(results), metrics=metrics)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "least"),
     [

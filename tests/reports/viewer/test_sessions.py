@@ -340,6 +340,7 @@ def test_spans_without_their_session_are_shown_all_the_same(store):
     assert "Open?" in said
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_spans_of_one_session_are_shown_in_parts(store):
     steps = [replace(SPAN, id=f"{n:016x}", parent=SPAN.id, kind="tool", name=f"tool-{n}") for n in range(100_000)]
     store.sessions.add([HEADER], [*steps, SPAN])

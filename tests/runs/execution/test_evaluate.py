@@ -303,6 +303,7 @@ async def slowly_async(output):
     return True
 
 
+@pytest.mark.slow
 def test_a_busy_machine_is_not_blamed_on_a_target_without_async():
     assert blocked(1.5, is_async=False) == []
     assert len(blocked(1.5, is_async=True)) == 1

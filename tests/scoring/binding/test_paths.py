@@ -173,6 +173,7 @@ def nested(at: tuple, text: str) -> object:
     return [nested(at[1:], text)] if at[0] == 0 else {at[0]: nested(at[1:], text)}
 
 
+@pytest.mark.slow
 def test_no_text_of_a_suite_reaches_outside_of_it(suite):
     import evalmark.inputs.suites
 

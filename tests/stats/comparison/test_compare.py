@@ -313,6 +313,7 @@ def test_numbers_in_a_unit_are_compared_in_it():
     assert noisy.targets[0].metrics[0].difference.outcome == "worse"
 
 
+@pytest.mark.slow
 def test_many_metrics_do_not_cry_wolf():
     """Of 30 metrics that differ by luck alone, at most one in twenty families says so."""
     draw = random.Random(7)  # noqa: S311  luck, no secret

@@ -88,6 +88,7 @@ def test_pass_rates_of_repeated_cases_hold_the_rate(cases, repeats):
     assert repeated_coverage(cases, repeats, 400) > 0.92
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["cases differ", "pass rate, repeats differ", "noisy judge asked twice", "documents differ"]
 )

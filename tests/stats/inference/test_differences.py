@@ -252,6 +252,7 @@ def test_the_range_of_cases_to_add_holds_the_right_number_where_the_single_one_d
     assert max(single) > 2 * 168
 
 
+@pytest.mark.slow
 def test_with_so_many_more_cases_like_those_seen_it_is_decided():
     draw, seen = random.Random(17), set()
     for number in range(80):
@@ -328,6 +329,7 @@ def random_pairs(draw: random.Random) -> tuple[list[float], list[float]]:
     return tuple([draw.random() for _ in range(n)] for _ in range(2))
 
 
+@pytest.mark.slow
 @rounds(250)
 def test_value_test_and_interval_are_those_of_other_libraries(rounds):
     draw = random.Random(1998)
@@ -391,6 +393,7 @@ def test_neither_order_nor_names_matter_and_copies_make_it_surer():
         assert compared(one * 3, other * 3).p <= found.p + 1e-12
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_is_more_often_than_said():
     """Five metrics of one kind each, no difference in any, Holm over them: some call in at most 5 of 100 comparisons."""
     draw, called = random.Random(99), 0

@@ -96,6 +96,7 @@ def test_values_at_an_end_leave_that_end(end):
     assert found.high - found.low == pytest.approx(1 - 0.025 ** (1 / 30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [10, 20, 30, 100])
 def test_a_drop_made_of_rare_falls_is_not_called_the_same(n):
     """At most 3.5 % of the draws, and some slack for their number; `benchmarks/comparison_errors.py` draws more."""

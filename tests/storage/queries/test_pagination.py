@@ -263,6 +263,7 @@ _UNSHRUNK = [
 ]  # each example writes a store: making one smaller takes minutes
 
 
+@pytest.mark.slow
 @given(first=results(), second=results(most=4), asked=conditions(), order=st.sampled_from(ORDERS))
 @settings(max_examples=80, deadline=None, phases=_UNSHRUNK)
 def test_walking_finds_what_sorting_everything_finds(first, second, asked, order):
@@ -291,6 +292,7 @@ def many(count: int) -> list[Result]:
     return found
 
 
+@pytest.mark.slow
 def test_every_order_and_condition_holds_wherever_the_store_is(store):
     write(store, [many(12)])
     asked = [

@@ -336,6 +336,7 @@ def test_a_child_records_for_itself(store):
     assert sorted(map(str, found)) == sorted([*map(str, range(200)), "child", "parent"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no limit on the size of files")
 def test_a_disk_that_is_full_keeps_what_it_has_and_the_app_goes_on(store):
     done = app(store, "full")
@@ -343,6 +344,7 @@ def test_a_disk_that_is_full_keeps_what_it_has_and_the_app_goes_on(store):
     assert recorded(store)[0] == "x"
 
 
+@pytest.mark.slow
 def test_the_end_does_not_wait_for_a_store_that_fails(store):
     store.mkdir()
     done = app(store, "ends")  # which has a minute, and the store fails for as long as anybody waits
