@@ -117,7 +117,7 @@ def status(address: str) -> int:
         pytest.param(["--store", "other.db"], {}, "there is no store yet", id="no store"),
         pytest.param(["--host", "192.0.2.7"], {}, "set EVALMARK_TOKEN", id="another address without a token"),
         pytest.param([], {"EVALMARK_TOKEN": "secret"}, "at least 16", id="a token that is too short"),
-        pytest.param(["--port", "70000"], {}, "65535", id="a port that is none"),
+        pytest.param(["--port", "70000"], {}, "65,535", id="a port that is none"),
     ],
 )
 def test_what_cannot_be_shown_is_said_in_a_sentence(kept, words, variables, said):
