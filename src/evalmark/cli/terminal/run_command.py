@@ -263,7 +263,7 @@ def _baseline(
 ) -> tuple["Run | None", str]:
     """Return the run to compare with, or report why there is none yet; and the store that has it.
 
-    The flag may name a run of another store. A suite may come from somebody else, so its baseline is a run of this store.
+    The flag may name a run of another store. A suite may come from another project, so its baseline is a run of this store.
     """
     reference = show.baseline or (plan.baseline if plan.rescored is None and show.shard is None else None)
     path = location

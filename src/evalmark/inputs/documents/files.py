@@ -140,7 +140,7 @@ def dataset_name(path: Path) -> str:
 def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
     """Resolve a file that a suite names, relative to the first of the folders that has it.
 
-    A suite may come from somebody else, so the file must lie, with links resolved, under one of these folders or their
+    A suite may come from another project, so the file must lie, with links resolved, under one of these folders or their
     projects (below the nearest `pyproject.toml` or `.git`).
 
     Args:

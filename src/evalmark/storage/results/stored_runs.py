@@ -93,7 +93,7 @@ def find_run(
 ) -> Run:
     """Return the run with an id or a unique prefix of one, or the newest run of a name or of a suite file.
 
-    `last` is the newest run of all; `~N` goes back by N runs. `notes` is told if several runs have the name.
+    `last` is the newest run of all; `~N` goes back by N runs. `notes` receives a remark if several runs have the name.
 
     Raises:
         NotFoundError: there is no such run, or there are several.
