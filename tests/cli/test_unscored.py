@@ -214,3 +214,14 @@ def test_a_trend_of_runs_without_metrics_says_what_to_do(evalmark, suite):
     for words in ([], ["--metric", "all"], ["--to", "json"]):
         found = evalmark("trend", *words)
         assert (found.code, "Score them first: evalmark rescore" in found.err) == (2, True), found.text
+
+
+def test_validate_notes_a_judge_that_the_suite_does_not_name(evalmark, world, monkeypatch):
+    monkeypatch.delenv("EVALMARK_JUDGE", raising=False)
+    (world / "cases.jsonl").write_text('{"input": "a", "output": "b"}\n')
+    suite = 'name: s\ndatasets: [cases.jsonl]\nmetrics:\n  - criteria: {criteria: "is polite"}\n'
+    (world / "judged.yaml").write_text(suite)
+    said = evalmark("validate", "judged.yaml")
+    assert (said.code, "note: criteria needs a judge, which the suite does not name" in said.out) == (0, True)
+    (world / "judged.yaml").write_text(suite + "judge: openai/judge\n")
+    assert "judge, which" not in evalmark("validate", "judged.yaml").out

@@ -67,6 +67,9 @@ def _suite_notes(plan: Plan) -> Iterator[str]:
     yield from plan.notes
     if not plan.scorers:
         yield "The suite has no metrics, so its outputs are not scored."
+    if judged := [one.bound(None).name for one in plan.scorers if one.needs_judge and one.judge is None]:
+        verb = "needs" if len(judged) == 1 else "need"
+        yield f"{', '.join(judged)} {verb} a judge, which the suite does not name; give `evalmark run` one with --judge."
     if plan.imported:
         yield f"Imported {', '.join(plan.imported)} for this check; no target was called."
 
