@@ -185,3 +185,18 @@ def test_the_baseline_of_a_suite_file_is_a_run_of_the_same_store(evalmark, suite
     evalmark("run", "a.yaml", "--store", "ci.db")
     Path("a.yaml").write_text(Path("a.yaml").read_text() + "baseline: ci.db@last\n")
     assert evalmark("run", "a.yaml", "--store", "pr.db").code == 2
+
+
+def test_a_run_of_some_cases_is_listed_as_one(evalmark, suites):
+    evalmark("run", "a.yaml", "--limit", "1")
+    evalmark("run", "a.yaml", "--sample", "1")
+    evalmark("run", "a.yaml", "--shard", "1/2")
+    listed = evalmark("list", "-n", "4").out.splitlines()
+    column = listed[1].index("cases")
+    assert [line[column : column + 10].strip() for line in listed[2:6]] == ["shard 1/2", "1 of 4", "some", ""]
+    assert [run["is_part"] for run in json.loads(evalmark("list", "-n", "4", "--json").out)] == [
+        True,
+        True,
+        True,
+        False,
+    ]

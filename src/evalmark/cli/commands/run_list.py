@@ -169,6 +169,7 @@ def _values(listed: "ListedRun") -> Mapping[str, Any]:
         "finished": run.finished,
         "target": run.target,
         "commit": run.revision or None,
+        "is_part": run.is_part or run.shard is not None or run.sample is not None,
         **{field: getattr(totals, field) for field in fields},
         **_cost(listed.spending),
     }

@@ -86,6 +86,7 @@ def _cells(listed: ListedRun) -> dict[str, str]:
         "name": run.given_name,
         "passed": GAP if totals.rate is None else percent(totals.rate),
         "interval": _interval(totals),
+        "cases": _part(run),
         "cost": _cost(listed.spending),
         "limits": run.change,
         "commit": run.revision.removesuffix("+")[:_COMMIT] + "+" * run.revision.endswith("+"),
@@ -99,6 +100,15 @@ def _interval(totals: RunTotals) -> str:
     if totals.low is None or totals.high is None:
         return ""
     return f"{100 * totals.low:z.1f} {DASH} {100 * totals.high:z.1f} %"
+
+
+def _part(run: Run) -> str:
+    """Name the part of the cases that ran; empty if all did."""
+    if run.shard is not None:
+        return f"shard {run.shard.number}/{run.shard.of}"
+    if run.sample is not None and run.sample.of is not None:
+        return f"{run.sample.taken:,} of {run.sample.of:,}"
+    return "some" if run.is_part else ""
 
 
 def _cost(spending: Sequence[Spending]) -> str:
