@@ -84,6 +84,20 @@ def test_the_last_run_that_passed_before_this_commit_stays_beside_one_of_another
     assert all(f"{name} is kept: it is the last run of 'suite a' that passed" in found.out for name in ids), found.text
 
 
+def test_the_last_run_of_a_suite_stays_if_its_suite_compares_with_it(evalmark, world):
+    Path("cases.csv").write_text("input,expected\n1,2\n")
+    Path("app.py").write_text("def answer(question):\n    return question\n")
+    for name in ("a", "b"):
+        Path(f"{name}.yaml").write_text(
+            f"name: suite {name}\ndatasets: [cases.csv]\ntarget: app:answer\nmetrics: [equals]\n"
+        )
+        evalmark("run", f"{name}.yaml", "-q")
+    Path("a.yaml").write_text(Path("a.yaml").read_text() + "baseline: last\n")
+    old = json.loads(evalmark("list", "--json").out)[1]["id"]
+    found = evalmark("delete", old, "--yes")
+    assert (found.code, "a.yaml names it as its baseline" in found.out) == (1, True), found.text
+
+
 def test_the_baseline_of_a_suite_file_stays(evalmark, ids):
     Path("b.yaml").write_text(f"{Path('b.yaml').read_text()}baseline: {ids[2]}\n")
     found = evalmark("delete", ids[2], "--yes")

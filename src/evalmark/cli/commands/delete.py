@@ -147,13 +147,14 @@ def _baselines(run_store: Store, runs: Sequence[Run]) -> Mapping[str, str]:
     reasons: dict[str, str] = {}
     every = run_store.runs() if runs else []
     for suite in dict.fromkeys(run.suite for run in every if run.suite):
+        last = next(run for run in every if run.suite == suite)
         for name in _named_baselines(Path(suite)):
-            try:
-                run_id = run_store.run(name).id
+            try:  # `last` is the last run of this suite, as when it is run
+                named = baseline_of(run_store, name, replace(last, id="")).run
             except NotFoundError:
                 continue
-            if run_id in candidates:
-                reasons[run_id] = f"{suite} names it as its baseline"
+            if named is not None and named.id in candidates:
+                reasons[named.id] = f"{suite} names it as its baseline"
     for series in dict.fromkeys(map(_series, runs)):
         passed = (run for run in every if _series(run) == series and is_complete_run(run) and is_green(run))
         newest = next(passed, None)
