@@ -13,7 +13,7 @@ def test_a_folder_becomes_a_run_and_its_parts_are_told(evalmark, world):
     said = evalmark("import", "promptpex", "classify")
     assert said.code == 0, said.text
     assert "classify: 5 results of 4 cases on 2 targets" in said.out
-    assert "mapped    test_results.csv" in said.out
+    assert "kept      test_results.csv" in said.out
     assert "left out  overview.csv" in said.out
     with open_store(STORE, read_only=True) as store:
         (run,) = store.runs()

@@ -1,10 +1,13 @@
 """`evalmark import -o`: a suite that `validate` accepts, or exit code 2 with what is missing and nothing left behind."""
 
+import importlib
 import json
 import re
 
 import pytest
 import yaml
+
+from evalmark.cli.commands.import_files import IMPORTERS
 
 TEST = {"vars": {"city": "Oslo"}, "assert": [{"type": "contains", "value": "Oslo"}]}
 RUBRIC = {"type": "llm-rubric", "value": "Is kind", "threshold": 0.8}
@@ -114,22 +117,34 @@ def test_partial_accepts_the_suite_without_it(evalmark, world, made, place):
     "made",
     [
         lambda world: promptfoo(world, {"vars": {"city": "Oslo"}}),
-        lambda world: promptfoo(world, {**TEST, "assert": [RUBRIC]}),
         lambda world: hosted(world),
-        lambda world: hosted(world, {"type": "python", "name": "p", "source": "x"}),
         lambda world: github(world),
     ],
+    ids=["promptfoo", "openai-evals", "github-models"],
 )
-@pytest.mark.parametrize("more", [(), ("--partial",)], ids=["whole", "partial"])
-def test_without_a_metric_nothing_is_written(evalmark, world, made, more):
+def test_files_without_a_metric_become_a_suite_that_is_not_scored(evalmark, world, made):
+    said = evalmark("import", *made(world), "-o", "in")
+    assert said.code == 0, said.text
+    assert "runs of the suite are not scored until it has a metric" in " ".join(said.out.split())
+    assert evalmark("validate", world / "in" / "suite.yaml").code == 0
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda world: promptfoo(world, {**TEST, "assert": [RUBRIC]}),
+        lambda world: hosted(world, {"type": "python", "name": "p", "source": "x"}),
+    ],
+    ids=["promptfoo", "openai-evals"],
+)
+def test_a_suite_that_lost_its_only_metric_needs_consent(evalmark, world, made):
     words = made(world)
     before = sorted(world.rglob("*"))
-    said = evalmark("import", *words, "-o", "in", *more)
+    said = evalmark("import", *words, "-o", "in")
     assert said.code == 2
-    assert "nothing is imported, because" in said.err
-    if more:
-        assert "a suite needs a metric (suite.yaml)" in said.err
     assert sorted(world.rglob("*")) == before
+    assert evalmark("import", *words, "-o", "in", "--partial").code == 0
+    assert "## Left out" in (world / "in" / "IMPORT.md").read_text()
 
 
 def test_a_fault_that_validate_finds_keeps_the_suite_from_being_written(evalmark, world):
@@ -157,7 +172,7 @@ def test_files_go_into_a_folder_that_is_there(evalmark, world):
     (world / "in" / "mine.txt").write_text("x")
     assert evalmark("import", *promptfoo(world, TEST), "-o", "in").code == 0
     assert sorted(path.name for path in (world / "in").iterdir()) == [
-        "cases.jsonl", "mine.txt", "prompt-1.prompt.yml", "suite.yaml",
+        "IMPORT.md", "cases.jsonl", "mine.txt", "prompt-1.prompt.yml", "suite.yaml",
     ]  # fmt: skip
     assert not [path for path in world.iterdir() if path.name.startswith(".in")]
 
@@ -168,5 +183,86 @@ def test_code_of_the_user_leaves_nothing_behind(evalmark, world):
     said = evalmark("import", *words, "-o", "in", "--code", "checks_of_mine.py")
     assert said.code == 0, said.text
     assert sorted(path.name for path in (world / "in").iterdir()) == [
-        "cases.jsonl", "checks_of_mine.py", "prompt-1.prompt.yml", "suite.yaml",
+        "IMPORT.md", "cases.jsonl", "checks_of_mine.py", "prompt-1.prompt.yml", "suite.yaml",
     ]  # fmt: skip
+
+
+def test_the_report_beside_the_suite_says_what_became_of_each_part(evalmark, world):
+    words = promptfoo(world, {**TEST, "assert": [*TEST["assert"], RUBRIC]}, sharing=True)
+    assert evalmark("import", *words, "-o", "in", "--partial").code == 0
+    text = (world / "in" / "IMPORT.md").read_text()
+    left_out, kept, harmless, files = (
+        text.index(f"## {heading}")
+        for heading in ("Left out\n", "Kept", "Left out without effect on requests and scores", "Files")
+    )
+    assert (
+        left_out
+        < text.index("llm-rubric")
+        < kept
+        < text.index("a prompt file")
+        < harmless
+        < text.index("sharing")
+        < files
+    )
+
+
+def again(evalmark, world, *flags):
+    """A second import, of a test that changed."""
+    test = {"vars": {"city": "Bergen"}, "assert": [{"type": "contains", "value": "Bergen"}]}
+    return evalmark("import", *promptfoo(world, test), "-o", "in", *flags)
+
+
+def test_an_import_over_an_earlier_one_needs_a_flag(evalmark, world):
+    assert evalmark("import", *promptfoo(world, TEST), "-o", "in").code == 0
+    said = again(evalmark, world)
+    assert said.code == 2
+    assert "already" in said.err
+    assert "--update" in said.err
+    assert "Oslo" in (world / "in" / "cases.jsonl").read_text()
+
+
+def test_an_update_replaces_what_is_as_it_was_imported_and_keeps_other_files(evalmark, world):
+    assert evalmark("import", *promptfoo(world, TEST, prompts=["One {{city}}", "Two {{city}}"]), "-o", "in").code == 0
+    (world / "in" / "notes.txt").write_text("mine")
+    said = again(evalmark, world, "--update")
+    assert said.code == 0, said.text
+    assert "Bergen" in (world / "in" / "cases.jsonl").read_text()
+    assert sorted(path.name for path in (world / "in").iterdir()) == [
+        "IMPORT.md", "cases.jsonl", "notes.txt", "prompt-1.prompt.yml", "suite.yaml",
+    ]  # fmt: skip
+
+
+def test_an_update_loses_no_edit(evalmark, world):
+    assert evalmark("import", *promptfoo(world, TEST), "-o", "in").code == 0
+    suite = world / "in" / "suite.yaml"
+    suite.write_text(suite.read_text() + "# mine\n")
+    before = {path: path.read_bytes() for path in (world / "in").iterdir()}
+    said = again(evalmark, world, "--update")
+    assert said.code == 2
+    assert "in/suite.yaml: was edited since the import" in said.err
+    assert {path: path.read_bytes() for path in (world / "in").iterdir()} == before
+    assert again(evalmark, world, "--force").code == 0
+    assert "# mine" not in suite.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--update",), "--update needs the folder to write to: -o DIR"),
+        (("-o", "in", "--update"), "there is no earlier import to update"),
+        (("-o", "in", "--update", "--force"), "name one of the two"),
+        (("-o", "in", "--map-provider", "openai"), "write OLD=NEW"),
+        (("-o", "in", "--eval", "sums"), "--eval is for openai-registry; leave it out for promptfoo."),
+    ],
+)
+def test_flags_that_do_not_fit_are_named(evalmark, world, words, message):
+    said = evalmark("import", *promptfoo(world, TEST), *words)
+    assert said.code == 2
+    assert message in " ".join(said.err.split())
+    assert not (world / "in").exists()
+
+
+def test_every_format_has_its_function():
+    for name, importer in IMPORTERS.items():
+        module, _, function = importer.function.partition(":")
+        assert callable(getattr(importlib.import_module(f"evalmark.interop.{module}"), function)), name

@@ -134,7 +134,7 @@ def test_a_short_limit_or_failure_is_waited_for(server, fault, waited):
         ([(301, {"Location": "http://127.0.0.1:9/elsewhere"}, "moved")], "HTTP 301 moved"),
         ([(422, {}, "Validation Failed")], "HTTP 422 Validation Failed"),
     ],
-    ids=["a fork", "a wrong token", "a long rate limit", "the server is down", "a redirect", "refused"],
+    ids=["a fork", "a wrong token", "a long rate limit", "the server is down", "a redirect", "left out"],
 )
 def test_a_refusal_is_one_sentence_without_the_token(server, faults, message):
     server.faults.extend(faults)

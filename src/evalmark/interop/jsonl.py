@@ -44,7 +44,7 @@ def import_jsonl(path: Path) -> ImportResult:
             raise PlacedError(place, f"`$.kind` is {kind!r:.40}; it takes `result`, or `summary` in the last line.")
     if run is None:
         raise PlacedError(str(file), "is empty.")
-    part = ImportedPart(name=f"{file}: {len(results)} results", outcome="mapped", to="results of a run")
+    part = ImportedPart(name=f"{file}: {len(results)} results", outcome="kept", to="results of a run")
     return ImportResult(run=replace(run, results=results), parts=(part,))
 
 

@@ -248,7 +248,7 @@ def test_what_has_no_effect_is_told_and_loses_nothing(tmp_path):
     imported = lost(tmp_path, whole)
     assert imported.dropped == ()
     assert [part.name.rsplit(" ", 1)[1] for part in imported.parts if part.outcome == "no effect"] == [
-        "more",
+        "label",
         "sharing",
         "weight",
     ]

@@ -242,9 +242,9 @@ def test_an_error_is_the_output_of_its_trial(tmp_path):
 def test_the_account_says_what_became_of_each_part(tmp_path):
     found = import_promptpex(folder(tmp_path, ROWS, overview__csv="model\n", tests__csv=TESTS))
     fates = {part.name: (part.outcome, part.to) for part in found.parts}
-    assert fates["test_results.csv"] == ("mapped", "5 rows")
+    assert fates["test_results.csv"] == ("kept", "5 rows")
     assert fates["overview.csv"][0] == "left out"
-    assert fates["compliance, complianceText"][0] == "mapped"
-    assert fates["tests: testid, expectedoutput, reasoning"] == ("metadata", "")
+    assert fates["compliance, complianceText"][0] == "kept"
+    assert fates["tests: testid, expectedoutput, reasoning"] == ("kept", "in the metadata of each case")
     assert not any("metrics" in name or "validity" in name for name in fates)
     assert found.remarks == tuple(found.run.notes[1:])

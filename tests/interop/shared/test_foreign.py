@@ -79,7 +79,7 @@ def test_what_the_api_of_openai_gives_is_read(tmp_path):
     assert broken.output.error == "overloaded"
     assert imported.run.created == "2025-07-20T08:26:40Z"
     fates = {part.name.split(" ")[2]: part.outcome for part in imported.parts if "testing_criteria" in part.name}
-    assert fates == {"'Match'": "mapped", "'near'": "left", "'code'": "refused", "'coherence'": "left", "'quality'": "mapped"} | {
+    assert fates == {"'Match'": "kept", "'near'": "left", "'code'": "left out", "'coherence'": "left", "'quality'": "kept"} | {
         "'near'": "left out", "'coherence'": "left out",
     }  # fmt: skip
     suite, cases = suite_of(imported, tmp_path / "in")
@@ -143,7 +143,7 @@ def test_prompts_of_a_folder_that_judge_otherwise_are_suites_of_their_own(tmp_pa
 def test_an_eval_of_promptpex_is_read(shared, tmp_path):
     file = shared / "data" / "promptpex" / "samples" / "speech-tag" / "speech-tag" / "evals.create.json"
     imported = import_openai_evals(file)
-    assert any(part.outcome == "mapped" for part in imported.parts)
+    assert any(part.outcome == "kept" for part in imported.parts)
 
 
 SAMPLES = '{"input": [{"role": "system", "content": "Answer."}, {"role": "user", "content": "2+2?"}], "ideal": ["4", "four"]}\n{"input": "Sky?", "ideal": "blue", "level": 1}\n'
@@ -297,9 +297,9 @@ def test_a_registry_is_read_with_its_logs(tmp_path):
     assert by_sample["Sky?"].trial.case.metadata == {"level": 1}
     fates = {part.name.split(" ")[1]: part.outcome for part in imported.parts if "evals/sums.yaml" in part.name}
     assert fates == {
-        "sums.dev.v0": "mapped",
-        "facts.dev.v0": "mapped",
-        "own.dev.v0": "refused",
+        "sums.dev.v0": "kept",
+        "facts.dev.v0": "kept",
+        "own.dev.v0": "left out",
         "plan.dev.v0": "left out",
     }
 

@@ -22,7 +22,11 @@ def moved(name: str, folder: Path) -> dict[str, str]:
     """The suite that an export is read as, and what became of its parts."""
     out = laid_out(folder, EXPORTED[name].files)
     imported = FORMATS[name][1](out)
-    told = [f"{part.outcome}: {part.name}: {part.to}\n".replace(f"{out}/", "") for part in imported.parts]
+    told = [
+        f"{part.outcome}: {name}: {part.to}\n".replace(f"{out}/", "")
+        for part in imported.parts
+        for name in (part.name, *part.others)
+    ]
     return {**imported.files, "parts.txt": "".join(told)}
 
 

@@ -31,7 +31,7 @@ from evalmark.runs.execution.recorded_cases import as_row, recorded_cases
 from evalmark.storage.store.store import open_store
 
 from . import flags
-from .import_files import write_new
+from .imported_suites import write_new
 from .runs import RunReference
 
 if TYPE_CHECKING:

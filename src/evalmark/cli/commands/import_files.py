@@ -1,10 +1,7 @@
 """`evalmark import`: read tests and results of other tools."""
 
-import os
-import secrets
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import importlib
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -12,35 +9,39 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from evalmark.cli.commands.file_checks import validate
 from evalmark.cli.terminal.output import print_line, print_store_note, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
-from evalmark.inputs.documents.atomic_write import write_atomically
-from evalmark.interop.github_models.importer import import_github_models
-from evalmark.interop.jsonl import import_jsonl
-from evalmark.interop.openai_evals.importer import import_openai_evals
-from evalmark.interop.openai_evals.registry_importer import import_openai_registry
-from evalmark.interop.promptfoo.importer import import_promptfoo
-from evalmark.interop.promptpex.importer import import_promptpex
-from evalmark.interop.shared.import_result import ImportResult
+from evalmark.interop.shared.import_options import ImportOptions
+from evalmark.interop.shared.import_result import ImportedPart, ImportResult
 from evalmark.reports.terminal.imports import import_screen
 from evalmark.runs.execution.run_writer import save_runs
 from evalmark.storage.store.store import open_store
 
 from . import flags
+from .imported_suites import Rewrite, write_suites
 
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
 
-IMPORTERS: Mapping[str, "Callable[[Path], ImportResult]"] = MappingProxyType(
+
+class Importer(NamedTuple):
+    """How a format is read."""
+
+    function: str
+    """`module:function` under `evalmark.interop`; it takes a path, and `ImportOptions` if there are options."""
+    options: tuple[str, ...] = ()
+    """The flags that the function uses."""
+
+
+IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {
-        "promptpex": import_promptpex,
-        "promptfoo": import_promptfoo,
-        "openai-evals": import_openai_evals,
-        "openai-registry": import_openai_registry,
-        "github-models": import_github_models,
-        "jsonl": import_jsonl,
+        "promptfoo": Importer("promptfoo.importer:import_promptfoo", ("--code", "--map-provider")),
+        "openai-evals": Importer("openai_evals.importer:import_openai_evals", ("--code",)),
+        "openai-registry": Importer("openai_evals.registry_importer:import_openai_registry", ("--eval",)),
+        "github-models": Importer("github_models.importer:import_github_models"),
+        "promptpex": Importer("promptpex.importer:import_promptpex"),
+        "jsonl": Importer("jsonl:import_jsonl"),
     }
 )
 """The importer of each format."""
@@ -50,15 +51,28 @@ Format = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Write the tests as a suite into a new folder."),
+    typer.Option("-o", "--output", metavar="DIR", help="Write the tests as suites, with IMPORT.md, into this folder."),
 ]
 Code = Annotated[
-    list[Path] | None,
-    typer.Option("--code", metavar="FILE", help="promptfoo: a Python file of assertions that may run. Repeatable."),
+    list[str] | None,
+    typer.Option(
+        "--code",
+        metavar="FILE|all",
+        help="A file of code that may run when the suite runs; `all`: all code that the files contain or name. Repeatable.",
+    ),
 ]
+MapProvider = Annotated[
+    list[str] | None,
+    typer.Option("--map-provider", metavar="OLD=NEW", help="promptfoo: the model for a provider. Repeatable."),
+]
+EvalName = Annotated[str | None, typer.Option("--eval", metavar="NAME", help="openai-registry: import this eval only.")]
 Partial = Annotated[
     bool,
     typer.Option("--partial", help="Write the suite even if parts of the tests cannot be imported."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files in DIR.")]
+Update = Annotated[
+    bool, typer.Option("--update", help="Replace an earlier import in DIR, unless its files were edited since.")
 ]
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or folders to read.")]
 
@@ -68,46 +82,65 @@ def add(app: typer.Typer) -> None:
     app.command("import")(import_files)
 
 
-def import_files(
+def import_files(  # noqa: PLR0913  one parameter a flag
     format: Format,  # noqa: A002  as the argument, and so its help
     paths: Paths,
     output: Output = None,
     code: Code = None,
+    map_provider: MapProvider = None,
+    eval_name: EvalName = None,
     partial: Partial = False,
+    force: Force = False,
+    update: Update = False,
     store: flags.Store = None,
 ) -> None:
     """Import the files of another tool: store its results as runs, and list what was imported and what was not.
 
-    With -o, also write the tests as a suite that `evalmark validate` accepts. All paths are read before anything is
-    stored or written, and either all runs are stored or none. If a part of the tests cannot be imported, nothing is
-    written, unless --partial is given.
+    With -o, also write the tests as suites that `evalmark validate` accepts, and what became of each part of the files
+    as IMPORT.md. All paths are read before anything is stored or written, and either all runs are stored or none. If
+    a part of the tests cannot be imported, nothing is written, unless --partial is given. No code in the files runs
+    unless --code names it.
     """
-    read = _importer(format, code or [])
+    given = {"--code": code, "--map-provider": map_provider, "--eval": eval_name}
+    options = ImportOptions(
+        code=tuple(code or ()), providers=_provider_map(map_provider or []), eval_name=eval_name or ""
+    )
+    read = _reader(format, [flag for flag, value in given.items() if value], options)
     if output is not None and len(paths) > 1:
         raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
+    if (force or update) and output is None:
+        raise ConfigError(f"{'--force' if force else '--update'} needs the folder to write to: -o DIR")
+    if force and update:
+        raise ConfigError("--force overwrites edited files, and --update keeps them; name one of the two.")
     settings = flags.settings(store=store)
     imports = [(path, read(path)) for path in paths]
     for path, imported in imports:
         _check_output(path, imported, output)
     if output is not None:
         [(path, imported)] = imports
-        _write_suite(path, imported, output, _SuiteOptions(settings, partial))
+        rewrite: Rewrite = "force" if force else "update" if update else "refuse"
+        _write(path, imported, output, _Writing(format, partial, rewrite, settings))
+    _store(imports, settings)
+
+
+def _store(imports: list[tuple[Path, ImportResult]], settings: "Settings") -> None:
+    """Store the runs, and print what became of each part."""
     if not any(imported.run is not None for _, imported in imports):
         for path, imported in imports:
-            _print_account(path, imported)
+            _print_parts(path, imported)
         return
     with open_store(settings.store, notes=print_store_note) as run_store:
         runs = iter(save_runs([imported.run for _, imported in imports if imported.run is not None], run_store))
         for path, imported in imports:
-            _print_account(path, imported)
+            _print_parts(path, imported)
             if imported.run is not None:
                 run = next(runs)
                 print_line(f"  Stored as {run.id}; show it with: evalmark show {run.id} --overview")
 
 
-def _print_account(path: Path, imported: "ImportResult") -> None:
+def _print_parts(path: Path, imported: ImportResult) -> None:
     folder = f"{path if path.is_dir() else path.parent}/"  # the title names the folder
-    parts = [(part.outcome, part.name.removeprefix(folder), part.to) for part in imported.parts]
+    parts = [(part.outcome, _alike(part).removeprefix(folder), part.to) for part in imported.parts]
     print_text(import_screen(_title(path, imported), parts, imported.remarks, terminal_style()))
 
 
@@ -126,93 +159,60 @@ def _check_output(path: Path, imported: "ImportResult", output: Path | None) -> 
         raise ConfigError(f"{path}: contains no tests for a suite; leave -o out.")
 
 
-class _SuiteOptions(NamedTuple):
-    """How `_write_suite` writes a suite."""
+def _alike(part: ImportedPart) -> str:
+    return f"{part.name} and {len(part.others):,} more" if part.others else part.name
 
-    settings: "Settings"
+
+class _Writing(NamedTuple):
+    """How suites are written."""
+
+    format: str
     partial: bool
     """Whether parts may be left out."""
+    rewrite: Rewrite
+    settings: "Settings"
 
 
-def _write_suite(path: Path, imported: "ImportResult", output: Path, options: _SuiteOptions) -> None:
-    """Write the files of a suite into a folder where none of them is yet."""
-    _refuse_existing(output, imported.files)
-    if imported.dropped and not options.partial:
-        _print_account(path, imported)
+def _write(path: Path, imported: ImportResult, output: Path, how: _Writing) -> None:
+    """Write the suites into a folder."""
+    if imported.dropped and not how.partial:
+        _print_parts(path, imported)
         names = count(sum(part.number for part in imported.dropped), "part")
         raise ConfigError(
             f"{path}: nothing is imported, because the suite would test something else: {names} cannot be imported "
-            '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
+            '("left out" above). Change them in the file, or accept the suite without them: --partial'
         )
-    if imported.unjudged:
-        _print_account(path, imported)
-        raise ConfigError(
-            f"{path}: nothing is imported, because no imported part scores the outputs, and a suite needs a "
-            f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that evalmark supports to the file."
-        )
-    with _draft(output, imported.files) as draft:
-        faults = [fault for name in imported.suites for fault in validate(draft / name, options.settings)]
-        if faults:
-            _print_account(path, imported)
-            messages = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]
-            raise ConfigError.of([f"{path}: nothing is imported, because the suite cannot be run:", *messages])
-        _put(draft, output, imported.files)
-    print_line(f"{output}: {', '.join(sorted(imported.files))}")
-
-
-@contextmanager
-def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
-    """Write the files into a temporary folder beside the final one, and delete it afterwards."""
-    above = next(above for above in folder.absolute().parents if above.is_dir())
-    draft = above / f".{folder.name[:100]}.{secrets.token_hex(4)}"
     try:
-        for name, text in files.items():
-            write_atomically(draft / name, [text])
-        yield draft
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        files = write_suites(imported, output, how.rewrite, source=(how.format, str(path)), settings=how.settings)
+    except ConfigError:
+        _print_parts(path, imported)
+        raise
+    print_line(f"{output}: {', '.join(sorted(files))}")
 
 
-def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
-    """Move the files to the final folder, in one step if it does not exist yet."""
-    for cache in [*draft.rglob("__pycache__")]:
-        shutil.rmtree(cache, ignore_errors=True)
-    if not os.path.lexists(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft.rename(folder)
-        return
-    for name in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (draft / name).replace(folder / name)
+def _provider_map(pairs: list[str]) -> dict[str, str]:
+    providers: dict[str, str] = {}
+    for pair in pairs:
+        old, sign, new = pair.rpartition("=")
+        if not (sign and old.strip() and new.strip()):
+            raise ConfigError(f"--map-provider {pair!r}: write OLD=NEW, such as openai:chat:gpt-4o=openai/gpt-4o")
+        providers[old.strip()] = new.strip()
+    return providers
 
 
-def _refuse_existing(folder: Path, files: Iterable[str]) -> None:
-    existing = [name for name in files if os.path.lexists(folder / name)]
-    if existing:
-        raise ConfigError(f"{folder / existing[0]}: the file exists already; name another folder with -o.")
-
-
-def write_new(folder: Path, files: Mapping[str, str]) -> None:
-    """Write new files into a folder.
-
-    Raises:
-        ConfigError: one of the files exists already.
-    """
-    _refuse_existing(folder, files)
-    for name, text in files.items():
-        write_atomically(folder / name, [text])
-
-
-def _importer(name: str, code: list[Path]) -> "Callable[[Path], ImportResult]":
-    if code and name != "promptfoo":
-        raise ConfigError("--code names files of promptfoo's assertions; leave it out for any other format.")
-    if code:
-        return lambda path: import_promptfoo(path, code)
-    if name in IMPORTERS:
-        return IMPORTERS[name]
-    close = get_close_matches(name, IMPORTERS, n=1)
-    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(IMPORTERS)}."
-    raise ConfigError(f"there is no format {name!r} to import; {advice}")
+def _reader(name: str, given: list[str], options: ImportOptions) -> Callable[[Path], ImportResult]:
+    if name not in IMPORTERS:
+        close = get_close_matches(name, IMPORTERS, n=1)
+        advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(IMPORTERS)}."
+        raise ConfigError(f"there is no format {name!r} to import; {advice}")
+    importer = IMPORTERS[name]
+    for flag in given:
+        if flag not in importer.options:
+            takers = " and ".join(other for other, row in IMPORTERS.items() if flag in row.options)
+            raise ConfigError(f"{flag} is for {takers}; leave it out for {name}.")
+    module, _, function = importer.function.partition(":")
+    read = getattr(importlib.import_module(f"evalmark.interop.{module}"), function)
+    return (lambda path: read(path, options)) if importer.options else read
 
 
 def _title(path: Path, imported: "ImportResult") -> str:

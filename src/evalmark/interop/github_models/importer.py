@@ -88,7 +88,7 @@ def _prompt(document: Document, data: Data, builder: ImportBuilder) -> None:
         builder.name = prompt.name
     if isinstance(model := data.get("model"), str) and model and model not in builder.models:
         builder.models.append(model)
-        builder.part(f"{place} model", "mapped", f"the model {model}; it has to be available to you")
+        builder.part(f"{place} model", "kept", f"the model {model}; it has to be available to you")
     _messages(data, prompt.name, place, builder)
     _evaluators(document, data, builder)
     for number, row in enumerate(_list(document, data, "testData")):
@@ -168,7 +168,7 @@ def _evaluator(evaluator: Data, place: str, builder: ImportBuilder) -> None:
         return
     if draft not in builder.metrics:
         builder.metrics.append(draft)
-    builder.part(what, "mapped", f"{'a metric file' if draft.file else draft.scorer}{f'; {why}' if why else ''}")
+    builder.part(what, "kept", f"{'a metric file' if draft.file else draft.scorer}{f'; {why}' if why else ''}")
 
 
 def _text_of(string: Data) -> tuple[str, str]:
@@ -271,4 +271,4 @@ def _results(document: Document, data: Mapping[str, Any], builder: ImportBuilder
         if not isinstance(row, dict) or not isinstance(row.get("testCase"), dict):
             raise PlacedError(place, f"`$.testResults[{number}].testCase` is not a mapping.")
         builder.results.append(result_from(native_of(row, name, target, number), row.get(REST), place))
-    builder.part(f"{document.path}: {len(rows)} test results", "mapped", "results of a run")
+    builder.part(f"{document.path}: {len(rows)} test results", "kept", "results of a run")

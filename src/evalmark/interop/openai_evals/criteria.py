@@ -138,7 +138,7 @@ def read_criterion(
     what = f"{place} {name!r} ({kind})"
     if kind == "python":
         builder.part(
-            what, "refused", "it is code; review it, save it in a Python file, and name its function as a metric"
+            what, "left out", "it is code; review it, save it in a Python file, and name its function as a metric"
         )
         return
     reader = _READERS.get(kind)
@@ -152,7 +152,7 @@ def read_criterion(
         return
     builder.metrics.append(draft)
     builder.part(
-        what, "mapped", f"metric {draft.scorer or 'file'} {draft.name!r}".replace("metric file", "a metric file")
+        what, "kept", f"metric {draft.scorer or 'file'} {draft.name!r}".replace("metric file", "a metric file")
     )
 
 

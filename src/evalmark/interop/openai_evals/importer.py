@@ -12,6 +12,7 @@ from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import numbered_lines, text_chunks
 from evalmark.interop.shared.folders import files_of, folder_of
 from evalmark.interop.shared.import_builder import ImportBuilder, PromptText, combine_imports, read_side_file
+from evalmark.interop.shared.import_options import DEFAULT_OPTIONS, ImportOptions
 from evalmark.interop.shared.import_result import ImportResult
 from evalmark.interop.shared.items import case_data_of, dict_or_empty, unique_names
 from evalmark.interop.shared.results import REST, SIDE, result_from
@@ -39,7 +40,7 @@ class ApiObject(NamedTuple):
         return self.place if self.document is None else self.document.place_of((*self.at, *path))
 
 
-def import_openai_evals(path: Path) -> ImportResult:
+def import_openai_evals(path: Path, options: ImportOptions = DEFAULT_OPTIONS) -> ImportResult:
     """Import the evals, runs and output items in a file, or in all JSON and JSONL files of a folder.
 
     Raises:
@@ -229,7 +230,7 @@ def _results(
         if not builder.created and isinstance(created, int) and 0 <= created < 1 << 34:
             builder.created = datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if items:
-        builder.part(f"{len(items)} output items", "mapped", "results of a run")
+        builder.part(f"{len(items)} output items", "kept", "results of a run")
 
 
 def _target(run: ApiObject | None) -> str:

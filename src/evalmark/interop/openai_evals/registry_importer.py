@@ -11,6 +11,7 @@ from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import numbered_lines, text_chunks
 from evalmark.interop.shared.folders import files_of, folder_of
 from evalmark.interop.shared.import_builder import ImportBuilder, combine_imports, read_side_file
+from evalmark.interop.shared.import_options import DEFAULT_OPTIONS, ImportOptions
 from evalmark.interop.shared.import_result import ImportResult, PartOutcome
 from evalmark.interop.shared.items import dict_or_empty
 from evalmark.interop.shared.results import REST, native_trial, result_from
@@ -21,7 +22,7 @@ from .registry_suites import READERS, RegistryEval, RegistrySample, suite_of
 Data = dict[str, Any]
 
 
-def import_openai_registry(path: Path) -> ImportResult:
+def import_openai_registry(path: Path, options: ImportOptions = DEFAULT_OPTIONS) -> ImportResult:
     """Import the evals, samples and logs of a registry folder, or of one of its YAML or JSONL files.
 
     Evals with the same samples become one suite.
@@ -134,7 +135,7 @@ class _Specs:
     def _refusal(self, one: RegistryEval, file: Path | None) -> tuple[PartOutcome, str] | None:
         """Return the outcome of an eval that cannot be in a suite; None if it can."""
         if not one.kind.startswith("evals.elsuite."):
-            return "refused", f"its class {one.kind!r:.60} is code of its own"
+            return "left out", f"its class {one.kind!r:.60} is code of its own"
         if one.kind not in READERS:
             return "left out", f"evalmark has no metric for {one.kind.rpartition(':')[2]:.60}"
         if file is None:
@@ -178,7 +179,7 @@ def _log(file: Path, samples: Mapping[Path, list[RegistrySample]], specs: "_Spec
     if not mine and len(samples) > 1:
         builder.remark(f"{file}: it does not name its file of samples; its cases are made from the log.")
     _results(spec, samplings, about, mine, builder)
-    builder.part(f"{file}: {len(samplings)} answers", "mapped", "results of a run")
+    builder.part(f"{file}: {len(samplings)} answers", "kept", "results of a run")
 
 
 def _results(

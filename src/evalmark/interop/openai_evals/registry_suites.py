@@ -64,7 +64,7 @@ def suite_of(evals: Sequence[RegistryEval], samples: Sequence[RegistrySample]) -
         if draft is not None:
             builder.metrics.append(draft)
         metric = "a metric file" if draft and draft.file else draft.scorer if draft else "regex, for each case"
-        builder.part(one.place, "mapped", metric)
+        builder.part(one.place, "kept", metric)
     _add(usable, row_checks, builder)
     return builder
 
@@ -75,7 +75,7 @@ def _add(samples: Sequence[RegistrySample], row_checks: Sequence[Sequence[Data]]
         row = case_data(sample.data)
         builder.add({**row, "metadata": {**row.get("metadata", {}), KEY: [*checks]}} if checks else row)
         for key in [name for name in sample.data if name not in ("input", "ideal", "id")]:
-            builder.part(f"samples: {key}", "metadata", "with its case")
+            builder.part(f"samples: {key}", "kept", "in the metadata of its case")
     if any(row_checks):
         builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
 

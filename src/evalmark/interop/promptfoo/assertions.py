@@ -9,7 +9,6 @@ from typing import Any
 from evalmark.core.errors import DataError
 from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.strict_yaml import parse_yaml
-from evalmark.interop.shared.import_result import PartOutcome
 from evalmark.interop.shared.items import is_number
 from evalmark.interop.shared.model_names import from_promptfoo
 from evalmark.scoring.binding.text import text_of
@@ -55,11 +54,10 @@ class AssertionRequest:
 
 
 class UnsupportedAssertionError(Exception):
-    """An assertion cannot be converted; it has the outcome and the reason."""
+    """An assertion cannot be converted; it has the reason."""
 
-    def __init__(self, why: str, outcome: PartOutcome = "left out") -> None:
+    def __init__(self, why: str) -> None:
         super().__init__(why)
-        self.outcome: PartOutcome = outcome
         self.why = why
 
 
@@ -101,9 +99,7 @@ def _check_keys(assertion: Mapping[str, Any], options: Mapping[str, Any]) -> Non
     """Refuse keys that change the meaning of assertions of every type."""
     for key in ("transform", "contextTransform", "postprocess"):
         if assertion.get(key) or options.get(key):
-            raise UnsupportedAssertionError(
-                f"its `{key}` is code that changes the output before the check", outcome="refused"
-            )
+            raise UnsupportedAssertionError(f"its `{key}` is code that changes the output before the check")
     if assertion.get("weight") == 0:
         raise UnsupportedAssertionError("its weight is 0, so promptfoo ignores it; evalmark would not")
     if unknown := [key for key, value in assertion.items() if key not in _KEYS and value is not None]:
@@ -134,13 +130,11 @@ def _code(base: str, assertion: Mapping[str, Any]) -> UnsupportedAssertionError:
     value = assertion.get("value")
     if base == "python" and isinstance(value, str) and (match := _PYTHON_FILE.fullmatch(value)):
         return UnsupportedAssertionError(
-            f"it is code; look at {match['path']}, and name it with --code {match['path']}", outcome="refused"
+            f"it is code; look at {match['path']}, and name it with --code {match['path']}"
         )
     if base == "webhook":
-        return UnsupportedAssertionError("it would send the output to an address in the file", outcome="refused")
-    return UnsupportedAssertionError(
-        "it is code; rewrite it as a Python function, and name the function as a metric", outcome="refused"
-    )
+        return UnsupportedAssertionError("it would send the output to an address in the file")
+    return UnsupportedAssertionError("it is code; rewrite it as a Python function, and name the function as a metric")
 
 
 def python_file(assertion: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -19,6 +19,7 @@ from evalmark.inputs.documents.text import MAX_ROW, read_text
 from evalmark.interop.shared.assertions import CHECKS, JUDGED, KEY
 from evalmark.interop.shared.folders import file_in, files_of, folder_of
 from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft, PromptText, read_side_file
+from evalmark.interop.shared.import_options import DEFAULT_OPTIONS, ImportOptions
 from evalmark.interop.shared.import_result import ImportResult, PartOutcome
 from evalmark.interop.shared.items import dict_or_empty, generated_row_id, input_from, list_or_empty
 from evalmark.interop.shared.model_names import CODE, from_promptfoo
@@ -74,14 +75,14 @@ _OF_ASSERTIONS = ("transform", "postprocess", "rubricPrompt", "factuality", "pro
 """Options of a test that its assertions use."""
 
 
-def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> ImportResult:
+def import_promptfoo(path: Path, options: ImportOptions = DEFAULT_OPTIONS) -> ImportResult:
     """Import the config or results in a file, or both in a folder.
 
-    Nothing in the files is run. An assertion that is code is refused, unless its file is named.
+    Nothing in the files is run. An assertion that is code is left out, unless the options allow it.
 
     Args:
         path: the file or folder.
-        code: the Python files whose assertions may be imported.
+        options: the code that may be imported.
 
     Raises:
         DataError: a file cannot be read, or is not one of promptfoo's.
@@ -98,11 +99,11 @@ def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> ImportResult:
             str(path), "is neither a config of promptfoo (with `prompts`, or `tests`) nor a file of its results."
         )
     for document in configs:
-        _config(document, document.data, (), builder, code)
+        _config(document, document.data, (), builder, options)
     for one in results:
         if not builder.cases and isinstance(one.config, dict):
             inner = Document(path=one.path, data={"config": one.config})
-            _config(inner, one.config, ("config",), builder, code)
+            _config(inner, one.config, ("config",), builder, options)
         add_results(one, builder)
     return builder.imported()
 
@@ -118,7 +119,9 @@ def _is_config(data: Any) -> bool:
     return isinstance(data, dict) and bool({"prompts", "tests", "providers", "targets", "scenarios"} & data.keys())
 
 
-def _config(document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder, code: Sequence[Path]) -> None:
+def _config(
+    document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder, options: ImportOptions
+) -> None:
     if isinstance(description := data.get("description"), str) and description.strip():
         builder.name = description.strip().splitlines()[0]
     tests = list(tests_of(document, data, at, builder))
@@ -127,18 +130,18 @@ def _config(document: Document, data: Data, at: tuple[str, ...], builder: Import
     else:
         _prompts(document, data.get("prompts"), (*at, "prompts"), builder)
         _providers(document, data, at, builder)
-    options = data.get("evaluateOptions")
-    if isinstance(options, dict) and type(repeat := options.get("repeat")) is int and repeat > 1:
+    evaluation = data.get("evaluateOptions")
+    if isinstance(evaluation, dict) and type(repeat := evaluation.get("repeat")) is int and repeat > 1:
         builder.options["repeat"] = repeat
     for key in data:
         where = f"{document.place_of((*at, key))} {key}"
         if key in _CODE_KEYS and data[key]:
-            builder.part(where, "refused", "it is code")
+            builder.part(where, "left out", "it is code")
         elif key in _WITHOUT_EFFECT:
             builder.part(where, "no effect", "it changes neither the requests nor the scores")
         elif key not in _KNOWN:
             builder.part(where, "left out", "evalmark does not support it")
-    _tests(tests, builder, code, document.path.parent)
+    _tests(tests, builder, options, document.path.parent)
 
 
 # Prompts.
@@ -161,7 +164,7 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
     if not isinstance(text, str) or not text.strip():
         raise PlacedError(document.place_of(at), f"`{json_path(at)}` is not a prompt.")
     if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
-        _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
+        _drop_prompt(where, "left out", "a prompt that is made by code is code", builder)
         return
     for more in [key for key in prompt if key not in ("raw", "id", "label", "display")]:
         builder.part(f"{where} {more}", "left out", "evalmark does not support it for one prompt")
@@ -172,7 +175,7 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
             continue
         name = str(label) if label else f"prompt-{len(builder.prompts) + 1}"
         builder.prompts.append(PromptText(name=name, messages=messages, place=where))
-        builder.part(where, "mapped", "a prompt file")
+        builder.part(where, "kept", "a prompt file")
 
 
 def _drop_prompt(where: str, outcome: PartOutcome, why: str, builder: ImportBuilder) -> None:
@@ -188,7 +191,7 @@ def _texts(text: str, document: Document, where: str, builder: ImportBuilder) ->
     if name == text and not is_name:
         return [text]
     if name.lower().partition(":")[0].endswith((".py", ".js", ".cjs", ".mjs", ".ts")):
-        _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
+        _drop_prompt(where, "left out", "a prompt that is made by code is code", builder)
         return []
     if name.lower().endswith(_TABLES):
         _drop_prompt(where, "left out", "tables of prompts are not supported; write each prompt in the config", builder)
@@ -244,10 +247,10 @@ def _providers(document: Document, data: Data, at: tuple[str, ...], builder: Imp
                 if is_code
                 else "evalmark does not support this provider"
             )
-            builder.part(where, "refused" if is_code else "left out", f"{name!r:.60}: {why}")
+            builder.part(where, "left out", f"{name!r:.60}: {why}")
             continue
         builder.models.append(model)
-        builder.part(where, "mapped", f"the model {model}")
+        builder.part(where, "kept", f"the model {model}")
         settings.append({_SETTINGS[k]: v for k, v in config.items() if k in _SETTINGS and v is not None})
         more = row if isinstance(row, dict) and "id" in row else {}
         for other in (
@@ -282,7 +285,7 @@ def _provider(row: Any) -> tuple[str, Data]:
 # Tests.
 
 
-def _tests(tests: Sequence[Test], builder: ImportBuilder, code: Sequence[Path], folder: Path) -> None:
+def _tests(tests: Sequence[Test], builder: ImportBuilder, options: ImportOptions, folder: Path) -> None:
     """Add the cases and metrics; assertions of all tests become metrics, others go to the cases' metadata."""
     requests: list[list[AssertionRequest]] = []
     rows: list[Data] = []
@@ -291,7 +294,7 @@ def _tests(tests: Sequence[Test], builder: ImportBuilder, code: Sequence[Path], 
         if why := test.lost or _excluded_reason(test, all_given):
             builder.part(test.place, "left out", why)
             continue
-        draft = _requests_of(test, builder, code, folder)
+        draft = _requests_of(test, builder, options, folder)
         rows.append(_row(test, reference_of(draft), builder))
         requests.append(draft)
     shared = _shared(requests, rows)
@@ -317,7 +320,7 @@ def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRe
             why = "only some tests have it, or with other settings, but in evalmark it scores all cases of a suite"
             builder.part(one.where, "left out", why)
         else:
-            builder.part(one.where, "mapped", one.scorer)
+            builder.part(one.where, "kept", one.scorer)
 
 
 def _excluded_reason(test: Test, all_given: bool) -> str:
@@ -327,25 +330,21 @@ def _excluded_reason(test: Test, all_given: bool) -> str:
     return "its output is given, and a suite has given outputs for all cases or for none"
 
 
-def _requests_of(test: Test, builder: ImportBuilder, code: Sequence[Path], folder: Path) -> list[AssertionRequest]:
+def _requests_of(test: Test, builder: ImportBuilder, options: ImportOptions, folder: Path) -> list[AssertionRequest]:
     requests: list[AssertionRequest] = []
     for assertion, where in test.asserts:
-        if (file := python_file(assertion)) is not None and _is_allowed_code(file[0], code, folder):
+        if (file := python_file(assertion)) is not None and options.allows(folder / file[0]):
             _python(assertion, file, where, builder, folder)
             continue
         try:
             request = read_assertion(assertion, test.variables, test.options)
         except UnsupportedAssertionError as refused:
-            builder.part(f"{where} ({assertion['type']})", refused.outcome, refused.why)
+            builder.part(f"{where} ({assertion['type']})", "left out", refused.why)
             continue
         if "weight" in assertion:
             builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
         requests.append(replace(request, where=f"{where} ({assertion['type']})"))
     return requests
-
-
-def _is_allowed_code(name: str, code: Sequence[Path], folder: Path) -> bool:
-    return any(path.resolve() == (folder / name).resolve() for path in code)
 
 
 def _python(assertion: Data, file: tuple[str, str], where: str, builder: ImportBuilder, folder: Path) -> None:
@@ -365,7 +364,7 @@ def _python(assertion: Data, file: tuple[str, str], where: str, builder: ImportB
     if all(dict(draft.settings) != settings for draft in builder.metrics):
         name = str(assertion.get("metric") or function)
         builder.metrics.append(MetricDraft(name=name, scorer="evalmark.scorers:PythonAssertion", settings=settings))
-    builder.part(f"{where} (python)", "mapped", f"the function {function} of {path.name}, which scores every case")
+    builder.part(f"{where} (python)", "kept", f"the function {function} of {path.name}, which scores every case")
 
 
 def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
@@ -374,7 +373,7 @@ def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
     if isinstance(text := fields.get("description"), str) and text:
         metadata = {"description": text, **metadata}
     if metadata:
-        builder.part(f"{test.place} metadata", "metadata", "with its case")
+        builder.part(f"{test.place} metadata", "kept", "in the metadata of its case")
     for key in [name for name in fields if name not in _OF_TEST and fields[name] is not None]:
         builder.part(f"{test.place} {key}", *_outcome_of(key))
     for key in [name for name in test.options if name not in (*_NO_EFFECT_OPTIONS, *_OF_ASSERTIONS)]:
@@ -393,7 +392,7 @@ def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
 def _outcome_of(key: str) -> tuple[PartOutcome, str]:
     """Return the outcome of a key of a test."""
     if key == "assertScoringFunction":
-        return "refused", "it is code"
+        return "left out", "it is code"
     if key == "threshold":
         return "left out", "promptfoo passes a test by its mean score; in evalmark each metric has to pass"
     return "left out", "evalmark does not support it for one test"

@@ -108,4 +108,4 @@ def add_results(results: ResultsFile, builder: ImportBuilder) -> None:
         builder.remark(
             f"{place}: `pass` is {canonical(value):.40}, neither true nor false{more}; its score has no verdict."
         )
-    builder.part(f"{results.path}: {len(results.rows)} results", "mapped", "results of a run")
+    builder.part(f"{results.path}: {len(results.rows)} results", "kept", "results of a run")

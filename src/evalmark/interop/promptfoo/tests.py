@@ -111,7 +111,7 @@ class _TestReader:
         row = self.mapping(at, value)
         if "path" in row and "vars" not in row:
             self.builder.part(
-                f"{self.document.place_of(at)} {json_path(at)}", "refused", "a generator of tests is code"
+                f"{self.document.place_of(at)} {json_path(at)}", "left out", "a generator of tests is code"
             )
             return
         self.rows((*at, "assert"), row.get("assert"))
@@ -165,7 +165,7 @@ class _TestReader:
                 own, "left out", "promptfoo passes the set by its mean score; in evalmark each metric has to pass"
             )
             return
-        self.builder.part(own, "mapped", "each assertion of the set")
+        self.builder.part(own, "kept", "each assertion of the set")
         for item in list_or_empty(assert_set.get("assert")):
             one = self.referred(item, own)
             if isinstance(one, dict) and isinstance(one.get("type"), str):
@@ -192,7 +192,7 @@ class _TestReader:
         plain = name.removeprefix("file://")
         where = f"{self.document.place_of(at)} {json_path(at)}"
         if plain.lower().partition(":")[0].endswith(CODE):
-            self.builder.part(where, "refused", "a generator of tests is code")
+            self.builder.part(where, "left out", "a generator of tests is code")
             return
         if plain.startswith(_REMOTE):
             self.builder.part(where, "left out", "it is on another machine; download it and name the file")

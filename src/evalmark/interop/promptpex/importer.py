@@ -28,26 +28,36 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }
 """The tables that are read, and their required columns."""
 COLUMN_OUTCOMES = (
-    ImportedPart(name="input, output", outcome="mapped", to="the input of each case, and what each model answered"),
-    ImportedPart(name="model", outcome="mapped", to="the target"),
+    ImportedPart(name="input, output", outcome="kept", to="the input of each case, and what each model answered"),
+    ImportedPart(name="model", outcome="kept", to="the target"),
     ImportedPart(
-        name="compliance, complianceText", outcome="mapped", to="the score `compliance`: passed or not, and its reason"
+        name="compliance, complianceText", outcome="kept", to="the score `compliance`: passed or not, and its reason"
     ),
-    ImportedPart(name="metrics", outcome="mapped", to="a score each, from 0 to 100"),
-    ImportedPart(name="error", outcome="mapped", to="the error of the output"),
+    ImportedPart(name="metrics", outcome="kept", to="a score each, from 0 to 100"),
+    ImportedPart(name="error", outcome="kept", to="the error of the output"),
     ImportedPart(
-        name="ruleid, rule, inverse, baseline", outcome="mapped", to="the tags `positive`, `negative`, `baseline`"
+        name="ruleid, rule, inverse, baseline", outcome="kept", to="the tags `positive`, `negative`, `baseline`"
     ),
-    ImportedPart(name="groundtruth", outcome="mapped", to="the expected answer"),
-    ImportedPart(name="promptid, ruleid, rule, inverse, scenario, baseline", outcome="metadata"),
-    ImportedPart(name="tests: testid, expectedoutput, reasoning", outcome="metadata"),
-    ImportedPart(name="test_evals: validity, validityText", outcome="metadata", to="`valid`, `valid_reason`"),
+    ImportedPart(name="groundtruth", outcome="kept", to="the expected answer"),
+    ImportedPart(
+        name="promptid, ruleid, rule, inverse, scenario, baseline", outcome="kept", to="in the metadata of each case"
+    ),
+    ImportedPart(name="tests: testid, expectedoutput, reasoning", outcome="kept", to="in the metadata of each case"),
+    ImportedPart(
+        name="test_evals: validity, validityText",
+        outcome="kept",
+        to="`valid`, `valid_reason` in the metadata of each case",
+    ),
     ImportedPart(
         name="test_evals: coverage, coverageEvalText, coverageText",
-        outcome="metadata",
-        to="`agreement`, `agreement_reason`, `agreement_output`",
+        outcome="kept",
+        to="`agreement`, `agreement_reason`, `agreement_output` in the metadata of each case",
     ),
-    ImportedPart(name="rule_evals: grounded, groundedText", outcome="metadata", to="`grounded`, `grounded_reason`"),
+    ImportedPart(
+        name="rule_evals: grounded, groundedText",
+        outcome="kept",
+        to="`grounded`, `grounded_reason` in the metadata of each case",
+    ),
 )
 RULES = "which rules are positive and which negative, where no row says it"
 LEFT_OUT = {
@@ -126,12 +136,12 @@ def _read(folder: Path) -> _Folder:
             raise _no_results_error(folder)
         content.tables[name] = read_rows(files[0], needed, content.notes.append) if files else ()
         content.parts.extend(
-            [ImportedPart(name=path.name, outcome="mapped", to=_rows(content.tables[name])) for path in files[:1]]
+            [ImportedPart(name=path.name, outcome="kept", to=_rows(content.tables[name])) for path in files[:1]]
         )
         content.parts.extend(
             [ImportedPart(name=path.name, outcome="left out", to=f"{files[0].name} is read") for path in files[1:]]
         )
-    others = [ImportedPart(name=name, outcome="mapped", to=RULES) for name in ("rules.txt", "inverse_rules.txt")]
+    others = [ImportedPart(name=name, outcome="kept", to=RULES) for name in ("rules.txt", "inverse_rules.txt")]
     others += [ImportedPart(name=name, outcome="left out", to=why) for name, why in LEFT_OUT.items()]
     content.parts.extend(part for part in others if file_in(folder, part.name))
     return content

@@ -85,7 +85,7 @@ class ImportBuilder:
         """Add a prompt and record it as a part, unless one with equal messages was added before."""
         if all(prompt.messages != other.messages for other in self.prompts):
             self.prompts.append(prompt)
-            self.part(part, "mapped", "a prompt file")
+            self.part(part, "kept", "a prompt file")
 
     def part(self, name: str, outcome: PartOutcome, to: str) -> None:
         """Record the outcome of a part, once."""
@@ -130,12 +130,7 @@ def _parts(parts: Mapping[tuple[str, PartOutcome, str], None]) -> tuple[Imported
     for name, outcome, to in parts:
         names.setdefault((outcome, to), []).append(name)
     return tuple(
-        ImportedPart(
-            name=alike[0] if len(alike) == 1 else f"{alike[0]} and {len(alike) - 1:,} more",
-            outcome=outcome,
-            to=to,
-            number=len(alike),
-        )
+        ImportedPart(name=alike[0], others=tuple(alike[1:]), outcome=outcome, to=to)
         for (outcome, to), alike in names.items()
     )
 
@@ -216,7 +211,9 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
         title = f"{builder.name}: {str(prompt).removesuffix('.prompt.yml')}" if len(prompts) > 1 else builder.name
         files[name] = yaml_text(_suite(builder, title, metrics, prompt))
     if not metrics:
-        builder.remark("The files have no metric that evalmark supports; add a metric to the suite before you run it.")
+        builder.remark(
+            "Nothing in the files scores outputs, so runs of the suite are not scored until it has a metric."
+        )
     return files
 
 
@@ -227,7 +224,7 @@ def _suite(builder: ImportBuilder, title: str, metrics: list[Any], prompt: str |
     if builder.settings and target:
         target["settings"] = builder.settings
     suite = {"name": title, "description": builder.description, "datasets": ["cases.jsonl"], "target": target}
-    return {key: value for key, value in suite.items() if value} | {"metrics": metrics} | builder.options
+    return {key: value for key, value in {**suite, "metrics": metrics}.items() if value} | builder.options
 
 
 def _metric_entries(builder: ImportBuilder, files: dict[str, str]) -> list[Any]:

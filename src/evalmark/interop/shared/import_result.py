@@ -7,9 +7,8 @@ from typing import Literal
 
 from evalmark.core.values.run import Run
 
-_NO_METRICS = re.compile(r"^metrics: \[\]$", re.MULTILINE)
 _SUITE = re.compile(r"(^|/)suite(-[0-9]+)?\.yaml$")
-PartOutcome = Literal["mapped", "metadata", "no effect", "left out", "refused"]
+PartOutcome = Literal["kept", "changed", "left out", "no effect"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +18,17 @@ class ImportedPart:
     name: str
     """The part's name in the files, such as `tests.csv: reasoning`."""
     outcome: PartOutcome
-    """`mapped`: has an equivalent; `metadata`: saved in each case's metadata without effect; `no effect`: changes neither
-    requests nor scores; `left out`: has no equivalent; `refused`: is code, which was not run."""
+    """`kept`: it means the same here; `changed`: it has an equivalent with a difference, which `to` states; `left out`: it has
+    no equivalent; `no effect`: it is left out and changes neither requests nor scores."""
     to: str = ""
-    """The equivalent, or the reason why it was left out."""
-    number: int = 1
-    """The number of parts in this entry."""
+    """The equivalent, the difference, or the reason why it was left out."""
+    others: tuple[str, ...] = ()
+    """The names of further parts with the same outcome and reason."""
+
+    @property
+    def number(self) -> int:
+        """The number of parts in this entry."""
+        return 1 + len(self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +46,9 @@ class ImportResult:
     @property
     def dropped(self) -> tuple[ImportedPart, ...]:
         """The parts without which the suite differs from the files in requests or scores."""
-        return tuple(part for part in self.parts if part.outcome in ("left out", "refused"))
+        return tuple(part for part in self.parts if part.outcome == "left out")
 
     @property
     def suites(self) -> tuple[str, ...]:
         """The names of the suites among the files."""
         return tuple(name for name in self.files if _SUITE.search(name))
-
-    @property
-    def unjudged(self) -> tuple[str, ...]:
-        """The suites without any metric."""
-        return tuple(name for name in self.suites if _NO_METRICS.search(self.files[name]))
