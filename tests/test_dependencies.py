@@ -32,6 +32,7 @@ PAGE = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="u
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
 IMPORTED_AS = {
     "genai-prices": "genai_prices",
+    "markdown-it-py": "markdown_it",
     "python-dotenv": "dotenv",
     "python-jsonpath": "jsonpath",
     "pyyaml": "yaml",

@@ -19,7 +19,17 @@ from evalmark.storage.store.store import open_store
 from . import flags
 
 PARTS = (
-    *("evalmark", "aiohappyeyeballs", "aiohttp", "apsw", "genai-prices", "httptools", "jinja2", "jsonschema"),
+    *(
+        "evalmark",
+        "aiohappyeyeballs",
+        "aiohttp",
+        "apsw",
+        "genai-prices",
+        "httptools",
+        "jinja2",
+        "jsonschema",
+        "markdown-it-py",
+    ),
     *("msgspec", "numpy", "onnxruntime", "pydantic", "python-dotenv"),
     *("python-jsonpath", "pyyaml", "rapidfuzz", "referencing", "regex"),
     *("rich", "scipy", "sentencex", "starlette", "tokenizers", "typer", "uvicorn"),

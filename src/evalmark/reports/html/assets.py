@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
-_BASE = ("base.css", "comparison.css", "charts.css")
+_BASE = ("base.css", "rich_text.css", "comparison.css", "charts.css")
 _INTERACTIVE = ("labels.css", "shortcuts.css")
 _COLORS = re.compile(r":root \{\s*(?:color-scheme: light dark;)?([^}]*--back[^}]*)\}")
 _PAGE_RULES = re.compile(

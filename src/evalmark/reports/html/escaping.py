@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from evalmark.core.values.plain_data import plain
 
 LONGEST = 64_000
@@ -55,13 +57,26 @@ def _sign(match: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
+def inner_text(text: str) -> Markup:
+    """Escape a text between tags, for places with many quotation marks: these stay as they are.
+
+    >>> inner_text('"a" < b')
+    Markup('"a" &lt; b')
+    """
+    text = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Markup(text)  # noqa: S704  escaped above
+
+
 def page_text(value: Any) -> PageText:
     """Convert any value to page text: strings unchanged, others as JSON."""
-    whole = value if isinstance(value, str) else _json(value)
+    whole = source_text(value)
     return PageText(whole[:LONGEST], len(whole))
 
 
-def _json(value: Any) -> str:
+def source_text(value: Any) -> str:
+    """Convert any value to text: strings unchanged, others as JSON, indented if it is long."""
+    if isinstance(value, str):
+        return value
     short = json.dumps(plain(value), ensure_ascii=False)
     return short if len(short) <= 60 else json.dumps(plain(value), ensure_ascii=False, indent=2)
 

@@ -27,6 +27,7 @@ from evalmark.reports.text import (
 from . import sparklines
 from .assets import SHORTCUTS
 from .escaping import page_text, segments, visible, wrap_change
+from .rich_text import rich_text
 
 _FOLDER = Path(__file__).parent / "templates"
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "skipped": numbers.GAP}
@@ -75,6 +76,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "verdict_text": verdicts,
         "spent_lines": money.spent_lines,
         "sparklines": sparklines,
+        "rich_text": rich_text,
         "segments": segments,
         "wrap_change": wrap_change,
         "SHORTCUTS": SHORTCUTS,
