@@ -9,6 +9,7 @@ PARTS = (
     "catalogue.py",
     "faulty_server.py",
     "floor.py",
+    "interop_server.py",
     "machine.py",
     "mock_server.py",
     "mutant_tests.py",
@@ -92,6 +93,7 @@ KNOWN = (
     Script("trend.py", "statistics", _short("--series 4 --runs 20")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
+    Script("interop.py", "interop"),
     Script("structure.py", "structure", ()),
     Script("peer_runs.py", "peers", _short("--cases 100 --runs 1")),
 )
