@@ -40,6 +40,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         "openai-evals": Importer("openai_evals.importer:import_openai_evals", ("--code",)),
         "openai-registry": Importer("openai_evals.registry_importer:import_openai_registry", ("--eval",)),
         "github-models": Importer("github_models.importer:import_github_models"),
+        "inspect": Importer("inspect_logs.importer:import_inspect"),
         "promptpex": Importer("promptpex.importer:import_promptpex"),
         "jsonl": Importer("jsonl:import_jsonl"),
     }

@@ -1,0 +1,199 @@
+"""Make a run and suites of the cases, outputs and scores that another tool recorded."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.text import count
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.run import Metric, Run
+from evalmark.core.values.score import Result, Score
+
+from .assertions import KEY
+from .import_builder import ImportBuilder, MetricDraft, combine_imports
+from .import_result import ImportResult
+from .items import is_number
+from .results import native_score, result_from
+
+Data = dict[str, Any]
+Prepare = Callable[[str, ImportBuilder], None]
+"""Adds to the suite of a dataset what the tool records about it: metrics, models, the outcomes of parts."""
+_SAME_CASE = ("input", "expected", "history", "contexts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRow:
+    """One case, with the output and the scores that were recorded for it."""
+
+    place: str
+    case: Data
+    """The fields of the case."""
+    output: Data | None = None
+    """The fields of the output; None if there is none."""
+    scores: Sequence[Data] = ()
+    checks: Sequence[Data] = ()
+    """The case's own checks, for a suite: `{scorer: settings}` each."""
+    target: str = ""
+    dataset: str = ""
+    repeat: int | None = None
+    """The number of the repeat, from 0; None: counted for each case and target."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedRun:
+    """Everything that is known of a recorded run beside its results."""
+
+    name: str
+    path: Path
+    header: Data = field(default_factory=dict)
+    """Fields of the run, such as `created`."""
+    metrics: dict[str, Data] = field(default_factory=dict)
+    """Fields of the metrics by name, such as `threshold` and `direction`."""
+    remarks: dict[str, None] = field(default_factory=dict)
+
+
+def import_recorded(rows: Iterable[RecordedRow], recorded: RecordedRun, prepare: Prepare) -> ImportResult:
+    """Make a run of the rows that have outputs, and a suite of the cases of each dataset.
+
+    Rows with the same id and the same input are one case. If a suite names no models, its cases have the first recorded
+    output of each, so that it can score them again.
+
+    Raises:
+        DataError: a field of a row is invalid.
+    """
+    results = ImportBuilder(name=recorded.name, created=str(recorded.header.get("created", "")))
+    suites: dict[str, ImportBuilder] = {}
+    numbers = _Numbers()
+    first_rows: dict[tuple[str, str], RecordedRow] = {}
+    for row in rows:
+        case = numbers.named_case(row)
+        first_rows.setdefault((row.dataset, case["id"]), replace(row, case=case))
+        if row.output is not None:
+            results.results.append(_result(row, case, numbers))
+    for (dataset, _), row in first_rows.items():
+        if dataset not in suites:
+            suites[dataset] = ImportBuilder(name=dataset or recorded.name)
+            prepare(dataset, suites[dataset])
+        suites[dataset].add(suite_row(row, is_answered=not suites[dataset].models))
+    for dataset, builder in suites.items():
+        if any(row.checks for (name, _), row in first_rows.items() if name == dataset):
+            builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
+    _report(results, suites, recorded, len(first_rows))
+    imported = combine_imports(suites, results)
+    if imported.run is None:
+        return imported
+    return replace(imported, run=_with_header(imported.run, recorded))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Numbers:
+    """Counts cases and repeats in the order of the rows."""
+
+    ids: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    positions: dict[tuple[str, str], int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    repeats: dict[tuple[str, str, str], int] = field(default_factory=dict)
+
+    def named_case(self, row: RecordedRow) -> Data:
+        """Return the case with an id of its own: other inputs under a known id get a number."""
+        case, key = row.case, (row.dataset, str(row.case["id"]))
+        same = fingerprint(*(case.get(name) for name in _SAME_CASE))
+        seen = self.ids.setdefault(key, [])
+        if same not in seen:
+            seen.append(same)
+        number = seen.index(same) + 1
+        name = key[1] if number == 1 else f"{key[1]}-{number}"
+        if (row.dataset, name) not in self.positions:
+            self.positions[row.dataset, name] = self.sizes.get(row.dataset, 0)
+            self.sizes[row.dataset] = self.sizes.get(row.dataset, 0) + 1
+        return {**case, "id": name}
+
+    def repeat_of(self, row: RecordedRow, case_id: str) -> int:
+        if row.repeat is not None:
+            return row.repeat
+        key = (row.dataset, row.target, case_id)
+        self.repeats[key] = self.repeats.get(key, -1) + 1
+        return self.repeats[key]
+
+
+def _result(row: RecordedRow, case: Data, numbers: _Numbers) -> Result:
+    trial = {
+        "dataset": row.dataset,
+        "target": row.target,
+        "position": numbers.positions[row.dataset, case["id"]],
+        "repeat": numbers.repeat_of(row, case["id"]),
+        "mode": "single",
+    }
+    native = {"trial": trial, "case": case, "output": row.output or {}, "scores": list(row.scores)}
+    return result_from(native, None, row.place)
+
+
+def suite_row(row: RecordedRow, *, is_answered: bool) -> Data:
+    """Return the case as a row of a dataset, with its recorded output if `is_answered`."""
+    output = row.output or {}
+    given = {"answer": output.get("value"), "retrieved_contexts": output.get("contexts")}
+    calls = [{key: call[key] for key in ("name", "arguments", "result") if key in call} for call in _calls(output)]
+    more = {name: value for name, value in {**given, "tool_calls": calls or None}.items() if value is not None}
+    checks = {"metadata": {**row.case.get("metadata", {}), KEY: [*row.checks]}} if row.checks else {}
+    return {**row.case, **checks, **(more if is_answered and "answer" in more else {})}
+
+
+def _calls(output: Data) -> list[Data]:
+    return output.get("tool_calls") or [event for event in output.get("transcript", ()) if "role" not in event]
+
+
+def _report(
+    results: ImportBuilder, suites: Mapping[str, ImportBuilder], recorded: RecordedRun, number_of_cases: int
+) -> None:
+    if not results.results:
+        results.part(f"{recorded.path}: {count(number_of_cases, 'case')}", "kept", "cases of a dataset")
+    else:
+        results.part(f"{recorded.path}: {count(len(results.results), 'result')}", "kept", "results of a run")
+    answered = any("answer" in case for builder in suites.values() for case in builder.cases)
+    if answered and len(results.results) > number_of_cases:
+        results.part(
+            "outputs of further targets and repeats",
+            "changed",
+            "only in the run; a suite has the first output of a case",
+        )
+    for remark in recorded.remarks:
+        results.remark(remark)
+
+
+def _with_header(run: Run, recorded: RecordedRun) -> Run:
+    metrics = tuple(_metric(metric, recorded.metrics.get(metric.name, {}), run) for metric in run.metrics)
+    return replace(run, metrics=metrics, **recorded.header)
+
+
+def _metric(metric: Metric, known: Data, run: Run) -> Metric:
+    """Return the metric with what the tool records of it; its threshold only if it explains every recorded verdict."""
+    threshold = known.get("threshold")
+    found = replace(metric, **known)
+    if threshold is None:
+        return found
+    scores = [score for result in run.results for score in result.scores if score.name == metric.name]
+    return found if all(_explains(found, score) for score in scores) else replace(found, threshold=None)
+
+
+def _explains(metric: Metric, score: Score) -> bool:
+    if score.value is None or score.passed is None or metric.threshold is None:
+        return score.passed is None
+    reached = score.value <= metric.threshold if metric.direction == "lower" else score.value >= metric.threshold
+    return reached == score.passed
+
+
+def recorded_score(name: str, value: Any, *, passed: Any = None, reason: Any = None, **more: Any) -> Data:
+    """Return the fields of a recorded score under its own name.
+
+    A boolean passes or fails; a number has a verdict only if the tool recorded one; a text is a label without a number.
+    """
+    if isinstance(value, bool):
+        score = native_score(name, float(value), value if passed is None else passed, reason) | {"raw": value}
+    elif is_number(value):
+        score = native_score(name, value, passed, reason)
+    elif value is None:
+        score = native_score(name, None, passed, reason)
+    else:
+        score = native_score(name, None, passed, reason) | {"raw": value, "status": "scored"}
+    return score | {key: item for key, item in more.items() if item not in (None, {}, "")}
