@@ -146,3 +146,16 @@ def test_without_verdicts_the_first_shared_metric_is_the_quality():
 def test_one_target_alone_is_refused():
     with pytest.raises(ConfigError, match="needs two targets or more"):
         trade_offs([candidate("a", 0.8, 1.0, 1.0)])
+
+
+def test_the_difference_of_a_pair_is_that_of_a_comparison_and_turns_round():
+    good, bad = candidate("good", 0.9, 1.0, 0.5), candidate("bad", 0.6, 2.0, 1.0)
+    found = trade_offs([good, bad])
+    (expected,) = (target.overall.difference for target in compare(good.run, bad.run).targets)
+    forwards, backwards = found.difference(0, 1), found.difference(1, 0)
+    assert (forwards.value, forwards.interval, forwards.p) == (expected.value, expected.interval, expected.p)
+    assert (forwards.outcome, backwards.outcome) == ("better", "worse")
+    assert (backwards.value, backwards.up, backwards.down) == (-forwards.value, forwards.down, forwards.up)
+    assert backwards.interval.ends == (-forwards.interval.high, -forwards.interval.low)
+    assert backwards.swapped == forwards
+    assert found.difference(0, 0) is None

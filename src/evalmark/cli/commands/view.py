@@ -13,10 +13,9 @@ import typer
 from evalmark.cli.terminal.command_line import store_flag
 from evalmark.cli.terminal.output import print_line
 from evalmark.core.errors import ConfigError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.viewer.auth import server
 from evalmark.reports.viewer.auth.server import serve
-from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.reports.viewer.urls.queries import sample_queue
 from evalmark.storage.store.location import store_is_writable
 from evalmark.storage.store.store import open_store
@@ -25,10 +24,15 @@ from evalmark.tracing.annotations.labels import current_user
 from . import flags
 
 if TYPE_CHECKING:
+    from evalmark.reports.viewer import grid
     from evalmark.storage.store.store import Store
+else:
+    grid = LazyModule("evalmark.reports.viewer.grid")
 
 TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
 """The variable of an access token that replaces the random one. There is no flag, since process lists show flags."""
+_NEAR = 50
+"""The newest runs, among which the other suites of a set are looked for."""
 _PREPARE_AFTER = 0.5
 """Seconds after the start: the first page is loaded by then, and pages that follow can be prepared."""
 
@@ -116,9 +120,10 @@ def _first_page(store: "Store", run: str | None, sample: int | None) -> str:
         if sample is not None:
             raise ConfigError("--sample is a sample of a run; name the run.")
         return "/"
-    identity = store.run(run).id
+    opened = store.run(run)
+    identity = opened.id
     if sample is None:
-        return run_path(identity)
+        return grid.landing_path(opened, store.runs(_NEAR))
     samples = store.sessions.label_samples(identity)
     if sample not in samples:
         known = ", ".join(map(str, samples)) or "none"

@@ -23,6 +23,7 @@ from evalmark.reports.text import (
     variance,
     verdicts,
 )
+from evalmark.reports.text.word_changes import merge_changes
 
 from . import sparklines
 from .assets import SHORTCUTS
@@ -78,6 +79,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "sparklines": sparklines,
         "rich_text": rich_text,
         "segments": segments,
+        "merge_changes": merge_changes,
         "wrap_change": wrap_change,
         "SHORTCUTS": SHORTCUTS,
     }

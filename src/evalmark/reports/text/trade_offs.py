@@ -6,8 +6,9 @@ from typing import NamedTuple
 from evalmark.core.money import money
 from evalmark.core.text import count, one_line
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
+from evalmark.stats.inference.differences import Difference
 
-from .numbers import GAP, duration, interval_text, number_text, percent, share_interval
+from .numbers import GAP, duration, interval_in_brackets, interval_text, number_text, percent, share_interval
 
 HEADS = ("target", "quality", "interval", "cost", "latency", "standing")
 """Headings of the columns. The cost is the mean of an output, the latency the median time of one."""
@@ -48,6 +49,34 @@ def _standing(row: TradeOff) -> str:
     others = ", ".join(one_line(name, 60) for name in row.others)
     words = {"frontier": "on the frontier", "dominated": "dominated by", "not told apart": "not told apart from"}
     return f"{words[row.standing]} {others}".rstrip()
+
+
+def column_difference(difference: Difference) -> tuple[str, str]:
+    """Return the verdict on a target against another one in a word, and the difference in points or units behind it."""
+    verdict = "same" if difference.outcome == "same" else difference.outcome
+    if difference.value is None:
+        return verdict, "no common case"
+    if difference.bounded and not difference.metric:
+        value = f"{100 * difference.value:+z.1f} points{interval_in_brackets(difference.interval, '+z.1f', 100)}"
+    else:
+        value = f"{difference.value:+z.3g}{interval_in_brackets(difference.interval, '+z.3g')}"
+    return verdict, f"{value} on {count(difference.n, 'case')}"
+
+
+def column_remarks(trade_offs: TradeOffs) -> Iterator[str]:
+    """Yield what the verdicts above the columns of a grid mean."""
+    if not trade_offs.tests:
+        yield "No two columns differ in a case that both have, so there is nothing to test."
+        return
+    tests = count(trade_offs.tests, "pair")
+    of = f"the mean of {one_line(trade_offs.metric, 60)}" if trade_offs.metric else "the pass rate"
+    yield (
+        f"Better and worse are of {of}, tested case by case against the first column, with p adjusted over {tests} of "
+        f"columns (Holm), at the {100 * trade_offs.level:g} % level. Intervals are of each pair alone."
+    )
+    if trade_offs.unknown:
+        are = "is" if len(trade_offs.unknown) == 1 else "are"
+        yield f"{' and '.join(trade_offs.unknown).capitalize()} {are} unknown for all columns."
 
 
 def trade_off_remarks(trade_offs: TradeOffs) -> Iterator[str]:

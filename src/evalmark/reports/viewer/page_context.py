@@ -12,9 +12,18 @@ from evalmark.core.values.run import Run
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.reports.html.jinja import render_page, template_environment
 from evalmark.reports.viewer.auth.guard import cookie_values
-from evalmark.reports.viewer.urls.paths import case_path, decode_name, download_path, encode_name, label_path, run_path
+from evalmark.reports.viewer.urls.paths import (
+    case_path,
+    decode_name,
+    download_path,
+    encode_name,
+    grid_path,
+    label_path,
+    run_path,
+)
 from evalmark.reports.viewer.urls.queries import parse_count, query_string
 
+from .grid import landing_path
 from .listed_metrics import ListedMetrics
 from .run_changes import RunChanges
 from .store_view import StoreView
@@ -34,6 +43,8 @@ class PageContext:
         """Default name of the annotator; empty if unknown."""
         offered = {
             "run_path": run_path,
+            "grid_path": grid_path,
+            "landing_path": landing_path,
             "case_path": case_path,
             "download_path": download_path,
             "label_path": label_path,

@@ -1,7 +1,7 @@
 """Compares several targets by quality, cost and latency, and finds those that another one dominates."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal, TypedDict
 
@@ -58,6 +58,17 @@ class TradeOffs:
     """The number of pairwise tests of quality, for which p is adjusted."""
     unknown: tuple[Criterion, ...] = ()
     """The criteria that are unknown for every target and therefore not compared."""
+    differences: Mapping[tuple[int, int], Difference] = field(default_factory=dict)
+    """The difference of quality of each pair of rows with a case in common, by their positions, the lower one first; p is
+    adjusted over all pairs (Holm).
+    """
+
+    def difference(self, row: int, other: int) -> Difference | None:
+        """Return the difference of a row from another one, positive if the row is better; None without a common case."""
+        if (found := self.differences.get((row, other))) is not None:
+            return found
+        reverse = self.differences.get((other, row))
+        return None if reverse is None else reverse.swapped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +134,7 @@ def trade_offs(candidates: Iterable[Candidate], *, level: float = LEVEL, margin:
         level=level,
         tests=sum(one.p is not None for one in pairs.values()),
         unknown=unknown,
+        differences=adjusted,
     )
 
 

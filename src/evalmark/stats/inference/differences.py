@@ -104,6 +104,23 @@ class Difference:
         found = self.judged_outcome
         return found if not self.missing or self._holds(found) else "cannot tell"
 
+    @property
+    def swapped(self) -> "Difference":
+        """The difference of the second target from the first one."""
+        ends = self.interval.ends
+        low, high = (None, None) if ends is None else (-ends[1], -ends[0])
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            up=self.down,
+            down=self.up,
+            value=None if self.value is None else -self.value,
+            interval=replace(self.interval, low=low, high=high),
+            worst=None if self.best is None else self.best.swapped,
+            best=None if self.worst is None else self.worst.swapped,
+        )
+
     def _holds(self, found: Outcome) -> bool:
         if self.worst is None or self.best is None:
             return found == "worse"

@@ -16,6 +16,7 @@ from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.results.stored_results import stored_result
 
 from .filter import ResultFilter, filter_condition
+from .outlines import ResultOutline, read_outlines, read_output_hashes
 from .pagination import DEFAULT_BUDGET, ScanBudget, ScanPosition, can_resume, find_leader, scan_rows, sort_rows
 from .search import Candidates, SearchHits, count_rows, find_candidates, has_more_than
 from .sorting import ResultQuery, build_query
@@ -198,6 +199,21 @@ class ResultBrowser:
         """Return the row numbers of each case's results, by repeat."""
         with self._reading():
             return [self._numbers_of(case) for case in cases]
+
+    def results(self, numbers: Iterable[int]) -> list[NumberedResult]:
+        """Return the results with these row numbers."""
+        with self._reading():
+            return [self._numbered_result(number) for number in numbers]
+
+    def outlines(self) -> list[ResultOutline]:
+        """Return where each result belongs, and its verdict, without its texts."""
+        with self._reading():
+            return read_outlines(self._db, self._run)
+
+    def output_hashes(self) -> Mapping[int, int]:
+        """Return a hash of the output of each result, by row number."""
+        with self._reading():
+            return read_output_hashes(self._db, self._run)
 
     def results_of_cases(self, cases: Iterable[TargetCase]) -> list[tuple[NumberedResult, ...]]:
         """Return the results of each case, by repeat."""

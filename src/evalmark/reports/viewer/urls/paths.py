@@ -3,6 +3,7 @@
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
+from urllib.parse import urlencode
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
 _MARK = "~"
@@ -55,6 +56,11 @@ def decode_query_name(text: str) -> str:
 def run_path(run: str, query: str = "") -> str:
     """Path of a run's page."""
     return f"/runs/{encode_name(run)}{query}"
+
+
+def grid_path(*runs: str) -> str:
+    """Path of the grid of some runs."""
+    return f"/grid?{urlencode([('run', run) for run in runs], errors='replace')}"
 
 
 def case_path(run: str, number: int, query: str = "") -> str:

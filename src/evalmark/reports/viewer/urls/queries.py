@@ -1,7 +1,7 @@
 """Query strings of pages: parsed leniently, since people type them, and formatted."""
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
@@ -38,6 +38,10 @@ SESSION_LABELS: Mapping[LabelState, str] = {
 """Label filters of sessions."""
 FLIPPED = {"any": "worse or better", "worse": "worse", "better": "better"}
 """Filters on changes since the previous run, and their names in forms."""
+GRID_ROWS = {"": "all", "differ": "columns differ", "fails": "any fails"}
+"""Which rows of a grid are shown, and their names on the page."""
+GRID_DENSITIES = {"compact": "compact", "": "comfortable", "full": "full text"}
+GRID_ORDERS = {"": "worst first", "file": "as in the file"}
 _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -229,6 +233,59 @@ def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
         went=_one_of(CASE_OUTCOMES, query.get("went", "")),
         page=parse_page(query.get("page", ""), 1),
         **names,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridQuery:
+    """Query of a grid of cases and targets."""
+
+    runs: tuple[str, ...] = ()
+    """Ids, beginnings of ids, or `last`, in the order of the columns."""
+    alone: bool = False
+    """Whether a single run is shown without the others of its set."""
+    show: str = ""
+    """One of `GRID_ROWS`."""
+    first: int = 0
+    """The column that comes first, by its number without this choice."""
+    differences: bool = False
+    """Whether each output is shown by its difference from the first column."""
+    density: str = ""
+    """One of `GRID_DENSITIES`."""
+    order: str = ""
+    """One of `GRID_ORDERS`."""
+    column: int = 0
+    """The column that a narrow screen shows, by its number in the shown order."""
+    page: int = 1
+
+    def string(self, **changes: Any) -> str:
+        """Format the query string with `?`."""
+        values = {
+            "run": list(self.runs),
+            "alone": "1" if self.alone else "",
+            "show": self.show,
+            "first": self.first or "",
+            "differences": "1" if self.differences else "",
+            "density": self.density,
+            "order": self.order,
+            "column": self.column or "",
+            "page": self.page if self.page != 1 else "",
+        }
+        return query_string(values | changes)
+
+
+def parse_grid_query(query: Mapping[str, str], runs: Sequence[str]) -> GridQuery:
+    """Parse a query of a grid; `runs` are the references of all its `run` and `pick` parameters."""
+    return GridQuery(
+        runs=tuple(dict.fromkeys(run.strip()[:_LONGEST] for run in runs if run.strip())),
+        alone=query.get("alone", "") == "1",
+        show=_one_of(GRID_ROWS, query.get("show", "")),
+        first=parse_count(query.get("first", "")) or 0,
+        differences=query.get("differences", "") == "1",
+        density=_one_of(GRID_DENSITIES, query.get("density", "")),
+        order=_one_of(GRID_ORDERS, query.get("order", "")),
+        column=parse_count(query.get("column", "")) or 0,
+        page=parse_page(query.get("page", ""), 1),
     )
 
 

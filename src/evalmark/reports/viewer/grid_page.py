@@ -1,0 +1,271 @@
+"""The grid of cases and targets: prompts, models and runs side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.money import money
+from evalmark.core.values.run import Metric, Run, metrics_for
+from evalmark.core.values.score import Result, Score, Verdict
+from evalmark.reports.text.output_changes import OutputChange, output_change
+from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.queries import (
+    GRID_DENSITIES,
+    GRID_ORDERS,
+    GRID_ROWS,
+    GridQuery,
+    parse_grid_query,
+)
+from evalmark.stats.comparison.metric_values import case_fingerprint
+from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
+from evalmark.stats.inference.differences import Difference
+from evalmark.stats.inference.intervals import Share
+from evalmark.stats.summary.pareto import own_calls
+from evalmark.storage.queries.pages import NumberedResult
+
+from .comparisons import prepared_trade_offs
+from .grid import MOST_RESULTS, Grid, GridColumn, GridRow, is_of_one_set, prepared_grid, runs_of_folder, set_name
+from .page_context import PageContext
+from .store_view import StoreView
+
+SIZE = 20
+"""Cases per page."""
+MOST_RUNS = 12
+MOST_COLUMNS = 24
+_LENGTHS = {"compact": 240, "": 700, "full": 8_000}
+"""Characters of an output at each density."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFigures:
+    """The head of a column: its quality, cost and time, and its difference from the first column."""
+
+    column: GridColumn
+    passed: Share
+    """Of the whole run, which the head shows until `trade_off` is known."""
+    trade_off: TradeOff | None
+    difference: Difference | None
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridScore:
+    """A score of an output, and how far it is from that of the first column."""
+
+    score: Score
+    metric: Metric | None
+    above: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridCell:
+    """A case in a column."""
+
+    column: GridColumn
+    kept: NumberedResult
+    """The first repeat."""
+    verdicts: Sequence[Verdict]
+    """Of all repeats."""
+    scores: Sequence[GridScore]
+    cost: str
+    """Of the output's own calls; empty if it made none or a price is unknown."""
+    change: OutputChange | None
+    """The difference from the first column, if it is shown."""
+    is_edited: bool
+    """Whether the case has another input or expected output than in the row's first cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRow:
+    """A row of the page."""
+
+    cells: Sequence[GridCell | None]
+    differs: bool
+
+    @property
+    def first(self) -> GridCell:
+        return next(cell for cell in self.cells if cell is not None)
+
+
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
+    params = request.query_params
+    query = parse_grid_query(params, [*params.getlist("run"), *params.getlist("pick")])
+    with context.view.figures.give_way():
+        runs = [context.view.store.run(name) for name in query.runs[:MOST_RUNS]]
+    runs = list({run.id: run for run in runs}.values())
+    if not params.getlist(
+        "run"
+    ):  # ticked in the list, which is newest first: the oldest is what the others are compared with
+        runs.sort(key=lambda run: run.created)
+    if not runs:
+        return context.page(request, "grid.html", {**_NOTHING, "query": query})
+    folder: list[Run] = []
+    if len(runs) == 1:
+        with context.view.figures.give_way():
+            folder = runs_of_folder(context.view, runs[0])
+        others = [one for one in folder if is_of_one_set(one, runs[0])]
+        if others and not query.alone:
+            runs, folder = sorted([runs[0], *others], key=lambda run: run.name), []
+    values = {**_NOTHING, **page_values(context.view, runs, query), "beside": folder}
+    return context.page(request, "grid.html", values)
+
+
+_NOTHING: Mapping[str, Any] = {
+    "runs": (),
+    "set_name": "",
+    "rows": (),
+    "columns": (),
+    "trade_offs": None,
+    "trouble": "",
+    "is_pending": False,
+    "beside": (),
+    "names": GRID_ROWS,
+    "densities": GRID_DENSITIES,
+    "orders": GRID_ORDERS,
+}
+
+
+def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery) -> dict[str, Any]:
+    """Values of the template."""
+    values: dict[str, Any] = {"query": query, "runs": runs, "set_name": set_name(runs)}
+    results = sum(line.trials for line in view.lines(runs))
+    if results > MOST_RESULTS:
+        return values | {
+            "trouble": f"These runs have {results:,} results; a grid shows at most {MOST_RESULTS:,}. Open a run from the list."
+        }
+    try:
+        grid = prepared_grid(view, runs)
+        if grid is None:
+            return values | {"is_pending": True}
+        figures = prepared_trade_offs(view, runs) if len(grid.columns) > 1 else None
+    except EvalmarkError as error:
+        return values | {"trouble": str(error)}
+    with view.figures.give_way():
+        return values | _table(view, grid, figures, query) | {"is_pending": figures is None and len(grid.columns) > 1}
+
+
+def _table(view: StoreView, grid: Grid, trade_offs: TradeOffs | None, query: GridQuery) -> dict[str, Any]:
+    order = _column_order(len(grid.columns), query.first)[:MOST_COLUMNS]
+    rows = [row for row in grid.sorted_rows(query.order) if _is_shown(row, query.show)]
+    paging = Paging(total=len(rows), size=SIZE, requested=query.page)
+    columns = [grid.columns[number] for number in order]
+    return {
+        "columns": _figures(view, columns, trade_offs),
+        "hidden_columns": len(grid.columns) - len(order),
+        "trade_offs": trade_offs,
+        "rows": _shown_rows(view, columns, [[row.cells[n] for n in order] for row in paging.part(rows)], query),
+        "counts": {name: sum(_is_shown(row, name) for row in grid.rows) for name in GRID_ROWS},
+        "total": len(rows),
+        "page": paging.page,
+        "pages": paging.pages,
+        "start": paging.start,
+        "length": _LENGTHS[query.density],
+        "chosen": min(query.column, len(order) - 1),
+        "several_datasets": any(len(run.datasets) > 1 for run in {c.run.id: c.run for c in columns}.values()),
+    }
+
+
+def _column_order(columns: int, first: int) -> list[int]:
+    """Return the numbers of all columns, the chosen one first.
+
+    >>> _column_order(3, 2), _column_order(3, 9)
+    ([2, 0, 1], [0, 1, 2])
+    """
+    chosen = first if first < columns else 0
+    return [chosen, *(number for number in range(columns) if number != chosen)] if columns else []
+
+
+def _is_shown(row: GridRow, show: str) -> bool:
+    return row.differs if show == "differ" else row.fails > 0 if show == "fails" else True
+
+
+def _figures(view: StoreView, columns: Sequence[GridColumn], found: TradeOffs | None) -> list[ColumnFigures]:
+    places = {} if found is None else {(row.run, row.target): number for number, row in enumerate(found.rows)}
+    rows = [places.get((column.run.id, column.target)) for column in columns]
+    return [
+        ColumnFigures(
+            column=column,
+            passed=view.line(column.run).passed,
+            trade_off=None if found is None or row is None else found.rows[row],
+            difference=None if found is None or row is None or rows[0] is None else found.difference(row, rows[0]),
+            is_first=column is columns[0],
+        )
+        for column, row in zip(columns, rows, strict=True)
+    ]
+
+
+def _shown_rows(
+    view: StoreView, columns: Sequence[GridColumn], rows: Sequence[Sequence[Any]], query: GridQuery
+) -> list[ShownRow]:
+    """Read the results of a page, a run at a time, and the prices of their calls."""
+    results: dict[tuple[str, int], NumberedResult] = {}
+    for run in {column.run.id: column.run for column in columns}.values():
+        numbers = [row[n][0][0] for row in rows for n, column in enumerate(columns) if row[n] and column.run is run]
+        found = view.browsing(run).results(numbers)
+        results |= {(run.id, one.number): one for one in found}
+    prices = view.store.recordings.prices([key for one in results.values() for key in own_calls(one.result)])
+    shown = []
+    for row in rows:
+        kept = [results[column.run.id, cell[0][0]] if cell else None for column, cell in zip(columns, row, strict=True)]
+        verdicts = [[verdict for _, verdict in cell] for cell in row]
+        shown.append(_shown_row(columns, kept, verdicts, prices, query))
+    return shown
+
+
+def _shown_row(
+    columns: Sequence[GridColumn],
+    kept: Sequence[NumberedResult | None],
+    verdicts: Sequence[Sequence[Verdict]],
+    prices: Mapping[str, tuple[str, float | None]],
+    query: GridQuery,
+) -> ShownRow:
+    first = next(one for one in kept if one is not None)
+    content = case_fingerprint(first.result.trial)
+    base = kept[0] if query.differences else None
+    cells = [
+        None
+        if one is None
+        else GridCell(
+            column=column,
+            kept=one,
+            verdicts=several,
+            scores=_scores(column.run, one.result, None if one is base or base is None else base.result),
+            cost=_cost(one.result, prices),
+            change=_change(base, one),
+            is_edited=not (one.is_cut or first.is_cut) and case_fingerprint(one.result.trial) != content,
+        )
+        for column, one, several in zip(columns, kept, verdicts, strict=True)
+    ]
+    return ShownRow(cells=cells, differs=len({tuple(sorted(several)) for several in verdicts if several}) > 1)
+
+
+def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:
+    metrics = metrics_for(run.metrics, result.trial.dataset)
+    values = {} if base is None else {score.name: score.value for score in base.scores}
+    return [GridScore(score=one, metric=metrics.get(one.name), above=_above(one, values)) for one in result.scores]
+
+
+def _above(score: Score, values: Mapping[str, float | None]) -> float | None:
+    other = values.get(score.name)
+    return None if score.value is None or other is None else score.value - other
+
+
+def _cost(result: Result, prices: Mapping[str, tuple[str, float | None]]) -> str:
+    costs = [prices[key][1] if key in prices else None for key in own_calls(result)]
+    known = [cost for cost in costs if cost is not None]
+    return money(sum(known)) if known and len(known) == len(costs) else ""
+
+
+def _change(base: NumberedResult | None, one: NumberedResult) -> OutputChange | None:
+    """Compare an output with that of the first column; None if one is too large or is an error."""
+    if base is None or one is base or base.is_cut or one.is_cut:
+        return None
+    outputs = base.result.output, one.result.output
+    if any(output.error is not None for output in outputs):
+        return None
+    return output_change(*(output.value for output in outputs))

@@ -1,0 +1,203 @@
+"""The grid of cases and targets: its columns, rows and tested differences, and which runs open as one."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from evalmark import Case, Output, Result, Score
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.text.trade_offs import column_difference
+from evalmark.stats.comparison.trade_offs import Candidate, trade_offs
+from evalmark.store import open_store
+
+from .conftest import a_run, from_browser, keep, result, shown
+from .test_pages import checked
+
+TWO, SMALL, LARGE, PLAIN = (
+    "20261121-101500-aaaa",
+    "20261122-101500-bbbb",
+    "20261122-101600-cccc",
+    "20261123-101500-dddd",
+)
+METRIC = (Metric(name="right", threshold=0.5),)
+NAMED = (DatasetInfo(name="cases.jsonl", path="cases.jsonl", rows=4),)
+
+
+def answer(number, target, value, passed, **fields):
+    """One result; `passed` None: nothing can pass."""
+    case = Case(id=f"case-{number}", input=f"What is {number} times 7?", expected=str(number * 7), tags=("sums",))
+    case = replace(case, **fields)
+    scores = () if passed is None else (Score(name="right", raw=float(passed), value=float(passed), passed=passed),)
+    trial = Trial(case=case, dataset="cases.jsonl", target=target, position=number)
+    return Result(trial=trial, output=Output(value=value, seconds=0.5), scores=scores)
+
+
+def two_targets():
+    """Forty cases: the first target fails the first thirty, the other one the first three; case 39 is an error of both."""
+    for number in range(40):
+        for target, failed in (("weak", 30), ("strong", 3)):
+            made = answer(number, target, f"{target} says that {number} times 7 is {number * 7}", number >= failed)
+            error = Output(error="TimeoutError: it took too long")
+            yield replace(made, output=error, scores=()) if number == 39 else made
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with open_store(tmp_path_factory.mktemp("grid") / "evalmark.db") as made:
+        keep(
+            made,
+            a_run(TWO, name="sums", target="weak, strong", metrics=METRIC, created="2026-11-21T10:15:00Z"),
+            [*two_targets()],
+        )
+        for run, prompt, day in ((SMALL, "short", 0), (LARGE, "long", 1)):
+            results = [answer(n, "openai/a", f"{prompt} {n}", n != day) for n in range(4)]
+            fields = {"name": f"shop: {prompt}", "suite": f"out/{prompt}.yaml", "target": "openai/a", "datasets": NAMED}
+            keep(made, a_run(run, metrics=METRIC, created=f"2026-11-22T10:1{day}:00Z", **fields), results)
+        outputs = [
+            answer(n, t, text, None)
+            for n, (a, b) in enumerate([("same", "same"), ("one", "other")])
+            for t, text in (("x", a), ("y", b))
+        ]
+        keep(made, a_run(PLAIN, name="plain", target="x, y", metrics=(), created="2026-11-23T10:15:00Z"), outputs)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def app(store):
+    return shown(store)
+
+
+def page(app, query):
+    found = from_browser(app, f"/grid{query}")
+    assert found.status == 200
+    checked(found.text)
+    return found.text
+
+
+def titles(text):
+    return re.findall(r'<span class="title"><bdi>(.*?)</bdi>', text)
+
+
+def asked(text):
+    return re.findall(r'<span class="asked" dir="auto">(.*?)</span>', text)
+
+
+def counts(text):
+    return [int(n) for n in re.findall(r"<b>(\d+)</b></a></li>", text)]
+
+
+def plain(text):
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_each_target_is_a_column_with_the_figures_of_the_trade_offs_of_the_command_line(app, store):
+    text = page(app, f"?run={TWO}")
+    run = store.run(TWO)
+    expected = trade_offs([Candidate(name=run.id, run=run, prices=store.recordings.prices)])
+    assert titles(text) == ["weak", "strong"]
+    outcome, difference = column_difference(expected.difference(1, 0))
+    assert (outcome, expected.rows[0].quality) == ("better", 9 / 39)
+    head = plain(text.partition("</thead>")[0])
+    assert f"▲ better {difference}" in head
+    assert "23.1 %" in head
+    assert "n 39" in head
+    assert "p adjusted over 1 pair" in plain(text)
+
+
+def test_the_difference_turns_round_with_the_first_column(app):
+    text = page(app, f"?run={TWO}&first=1")
+    assert titles(text) == ["strong", "weak"]
+    assert "▼ worse -69.2 points" in plain(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "n", "first"),
+    [
+        pytest.param("", 40, "What is 0 times 7?", id="all, those first that most columns fail"),
+        pytest.param("&show=differ", 27, "What is 3 times 7?", id="those that one passes and the other fails"),
+        pytest.param("&show=fails", 31, "What is 0 times 7?", id="those with a failure or an error"),
+        pytest.param("&order=file&page=2", 40, "What is 20 times 7?", id="as in the file, the second page"),
+        pytest.param("&page=900", 40, "What is", id="a page that does not exist is the last one"),
+    ],
+)
+def test_rows_are_filtered_sorted_and_paged(app, query, n, first):
+    text = page(app, f"?run={TWO}{query}")
+    assert counts(text) == [40, 27, 31]
+    assert f"{n} cases" in plain(text)
+    assert asked(text)[0].startswith(first)
+    assert len(asked(text)) <= 20
+
+
+def test_differences_mark_the_words_that_the_first_column_lacks(app):
+    text = page(app, f"?run={TWO}&differences=1&show=differ")
+    assert "<del>weak</del>" in text
+    assert "<ins>strong</ins>" in text
+    assert "(+1.00)" in text
+
+
+def test_outputs_that_nothing_scores_differ_by_their_texts(app):
+    text = page(app, f"?run={PLAIN}&show=differ")
+    assert counts(text) == [2, 1, 0]
+    assert asked(text) == ["What is 1 times 7?"]
+    assert "not scored" in plain(text.partition("</thead>")[0])
+
+
+def test_the_suites_of_one_set_open_as_one_grid(app):
+    text = page(app, f"?run={SMALL}")
+    assert titles(text) == ["long", "short"]
+    assert plain(text.partition("<h1>")[2].partition("</h1>")[0]) == "shop"
+    assert counts(text) == [4, 2, 2]
+    alone = page(app, f"?run={SMALL}&alone=1")
+    assert titles(alone) == ["openai/a"]
+    assert "All in one grid" in alone
+
+
+def test_runs_are_matched_by_case_and_an_edited_case_says_so(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        keep(made, a_run(SMALL, name="a", target="t", metrics=METRIC), [answer(n, "t", "x", True) for n in (0, 1)])
+        edited = [answer(0, "t", "x", True, expected="other"), answer(2, "t", "x", False)]
+        keep(made, a_run(LARGE, name="b", target="t", metrics=METRIC, created="2026-11-22T10:15:00Z"), edited)
+        text = page(shown(made), f"?pick={LARGE}&pick={SMALL}")
+        assert titles(text) == ["a", "b"], "of runs ticked in the list the oldest comes first"
+        assert counts(text) == [3, 0, 1]
+        assert text.count("not in this run") == 2
+        assert text.count("another version of this case") == 1
+
+
+def test_repeats_of_a_case_share_a_cell(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        results = [result(number, target, repeat) for number in (1, 3) for target in ("t", "u") for repeat in range(3)]
+        keep(made, a_run(TWO, target="t, u", repeat=3), results)
+        text = page(shown(made), f"?run={TWO}")
+        assert len(asked(text)) == 2
+        assert text.count("3 of 3 repeats passed") == 2
+        assert text.count("0 of 3 repeats passed") == 2
+
+
+@pytest.mark.parametrize("run", ["nothing", ".", "last~99"])
+def test_a_run_that_does_not_exist_is_not_found(app, run):
+    assert from_browser(app, f"/grid?run={run}").status == 404
+
+
+def test_without_a_run_the_page_says_how_to_choose_some(app):
+    assert "Choose runs in" in plain(page(app, ""))
+
+
+@pytest.mark.parametrize(("run", "path"), [(TWO, "/grid?run="), (SMALL, "/grid?run="), (PLAIN, "/grid?run=")])
+def test_the_list_opens_runs_of_several_columns_as_a_grid(app, run, path):
+    text = from_browser(app, "/").text
+    assert f'<a class="name" href="{path}{run}">' in text
+
+
+def test_cells_lead_to_the_case_and_the_run_page_is_a_click_away(app):
+    text = page(app, f"?run={TWO}")
+    assert f'href="/runs/{TWO}"' in text
+    link = re.search(rf'class="cell" href="(/runs/{TWO}/results/\d+)"', text)[1]
+    assert from_browser(app, link).status == 200
+
+
+def test_a_run_with_more_results_than_a_grid_reads_says_so(app, monkeypatch):
+    monkeypatch.setattr("evalmark.reports.viewer.grid_page.MOST_RESULTS", 10)
+    assert "a grid shows at most 10" in plain(page(app, f"?run={TWO}"))
