@@ -16,6 +16,7 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer import background
 from evalmark.reports.viewer.background import FEW, BackgroundFigures, Task, figures_state
 from evalmark.reports.viewer.page_context import PageContext
 from evalmark.reports.viewer.store_view import StoreView
@@ -386,6 +387,21 @@ def test_figures_that_take_long_do_not_hold_up_the_page():
     assert figures.of(run, 30).summary.trials == 30
     assert figures.of(run, 30) is figures.of(run, 30)
     assert figures.of(run, 30).verdict.outcome == "fail"
+
+
+def test_figures_of_a_large_finished_run_are_read_from_the_store_and_kept_in_it(store, monkeypatch):
+    monkeypatch.setattr(background, "FEW", 10)
+    keep(store, a_run(), [result(number) for number in range(30)])
+    run = store.run(a_run().id)
+    first = BackgroundFigures(patience=60)
+    while (figures := first.of(run, 30, store)) is None:
+        time.sleep(0.01)
+    while store.summary(run) is None:
+        time.sleep(0.01)
+    Slow.let.clear()
+    unread = replace(run, results=Slow())  # reading it would wait
+    assert BackgroundFigures(patience=0).of(unread, 30, store) == figures
+    Slow.let.set()
 
 
 def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_waits():

@@ -81,3 +81,18 @@ def test_totals_are_kept_until_the_run_goes_on(store, path):
     assert store.totals(store.runs()) == {FIRST: TOTALS}
     store.forget(FIRST)
     assert store.totals(store.runs()) == {}
+
+
+def test_a_summary_is_kept_until_the_run_goes_on(store, path):
+    run = replace(store.run(FIRST), finished="2026-11-21T17:00:00Z")
+    store.resume(FIRST)
+    store.recorded(FIRST)(next(iter(run.results)).trial)
+    store.finish(replace(run, status="complete"))
+    with open_store(path, read_only=True) as reader:
+        reader.save_summary(run, "{}")
+        assert reader.summary(run) == "{}"
+        assert reader.summary(replace(run, finished="earlier")) is None
+    store.save_summary(replace(run, finished="earlier"), "[]")
+    assert store.summary(run) == "{}"
+    store.resume(FIRST)
+    assert store.summary(run) is None

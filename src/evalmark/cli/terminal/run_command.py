@@ -26,7 +26,7 @@ from evalmark.runs.session.run_session import check_plan
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.live_collection import LiveCollection
 from evalmark.stats.summary.summarise import summarise
-from evalmark.stats.summary.totals import run_totals
+from evalmark.stats.summary.totals import run_totals, summary_text
 from evalmark.storage.store.location import display_location
 
 from . import supervised
@@ -220,7 +220,9 @@ def _run_and_report(
         verdict = apply_gate(summary, run.gate)
         on_end(run, summary)
         if run.finished:
-            run_store.save_totals([(run, run_totals(run, summary))])  # a list would read all results for them
+            # a list and a page would read all results for them
+            run_store.save_totals([(run, run_totals(run, summary))])
+            run_store.save_summary(run, summary_text(summary))
         if not show.quiet:
             look = replace(
                 terminal_style(display_location(settings.store), show.worst, store_option),

@@ -16,6 +16,8 @@ from evalmark.core.values.score import Result
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.totals import summary_from, summary_text
+from evalmark.storage.store.store import Store
 
 from .cache import RecentCache
 
@@ -73,17 +75,28 @@ class BackgroundFigures:
         self._turns: defaultdict[str, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(_AT_ONCE))
         self._known: dict[str, RecentCache[tuple[str, ...], _CachedTask]] = {}
 
-    def of(self, run: Run, trials: int) -> RunFigures | None:
+    def of(self, run: Run, trials: int, store: Store | None = None) -> RunFigures | None:
         """Return the figures of a run; None while being computed.
 
-        Of a running run, earlier figures are returned meanwhile.
+        Of a running run, earlier figures are returned meanwhile. Those of a large finished run are read from the store, or kept
+        in it once they are computed.
 
         Raises:
             EvalmarkError: a result is damaged, or the store cannot be read.
         """
         state, goes_on = figures_state(run, trials), run.status == "running"
         task = Task(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
-        return self.found(task, lambda patiently: figures_of(patiently(run)))
+        is_stored = store is not None and not goes_on and not task.is_short
+        if is_stored and store is not None and (saved := store.summary(run)) and (summary := summary_from(saved)):
+            return RunFigures(summary=summary, verdict=summary_and_verdict(run, summary)[1])
+
+        def compute(patiently: YieldingReader) -> RunFigures:
+            figures = figures_of(patiently(run))
+            if is_stored and store is not None and store.is_writable:
+                store.save_summary(run, summary_text(figures.summary))
+            return figures
+
+        return self.found(task, compute)
 
     def found(self, task: Task, work: Callable[[YieldingReader], T]) -> T | None:
         """Return the result of `work`, done in a thread of its own; None while it runs.

@@ -31,7 +31,7 @@ def page_values(view: StoreView, run: Run, against: str, quality: str) -> Mappin
         trials = sum(view.browsing(run).verdicts().values())
     values: dict[str, Any] = {"trials": trials, "charts": None, "trouble": ""}
     try:
-        figures = view.figures.of(run, trials)
+        figures = view.figures.of(run, trials, view.store)
         if figures is None:
             return values
         summary = figures.summary

@@ -145,7 +145,7 @@ def _with_metrics_of(group: SummaryGroup, metrics: Paging, names: Sequence[str])
 def _figures(view: StoreView, run: Run, trials: int) -> tuple[RunFigures | None, str]:
     """Return the figures, or an error message; neither while being computed."""
     try:
-        return view.figures.of(run, trials), ""
+        return view.figures.of(run, trials, view.store), ""
     except StoreError as error:
         return None, str(error)
 

@@ -235,6 +235,18 @@ def s8_run_totals(db: Connection) -> None:
     """)
 
 
+def s9_run_summaries(db: Connection) -> None:
+    """The summaries of finished runs, which the viewer shows without reading the results."""
+    db.execute("""
+        create table run_summary (                     -- calculated from the results; may be missing
+            run integer not null primary key,
+            pass integer not null,                     -- the pass of the run that it was calculated for
+            version integer not null,                  -- how it was calculated
+            content text not null                      -- JSON
+        ) strict;
+    """)
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
@@ -244,6 +256,7 @@ STEPS: tuple[Step, ...] = (
     s6_label_samples,
     s7_reply_log,
     s8_run_totals,
+    s9_run_summaries,
 )
 
 

@@ -37,6 +37,7 @@ _TABLES = (
     "result",
     "scored",
     "run_total",
+    "run_summary",
     "call",
     "tool_call",
     "spent",

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
@@ -393,8 +393,19 @@ class Store:
 
         A store that was opened for reading stores them too, if it can do so without a wait.
         """
+        self._save_calculated(lambda db: run_totals.save_totals(db, totals))
+
+    def summary(self, run: Run) -> str | None:
+        """Return the stored summary of a finished run, without reading results; None if it was not calculated yet."""
+        return self._access.read(lambda db: run_totals.read_summary(db, run))
+
+    def save_summary(self, run: Run, summary: str) -> None:
+        """Store the summary that was calculated from the results of a finished run, as `save_totals` does."""
+        self._save_calculated(lambda db: run_totals.save_summary(db, run, summary))
+
+    def _save_calculated(self, save: Callable[["Connection"], None]) -> None:
         if self._access.is_writable:
-            self._access.write(lambda db: run_totals.save_totals(db, totals), "the totals of runs")
+            self._access.write(save, "the figures of a run")
             return
         with (
             contextlib.suppress(StoreError),
@@ -403,7 +414,7 @@ class Store:
         ):
             if isinstance(db, FileConnection):
                 db.set_busy_handler(None)
-            run_totals.save_totals(db, totals)
+            save(db)
 
     def shared_trials(self, run: Run, baseline: Run, *, counted_only: bool = False) -> "SharedTrials":
         """Count the trials that a run shares with an earlier one, and how many of them passed in each.
