@@ -1,6 +1,6 @@
 """Run as JSON or JSONL: version 3 of the format in `schemas`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evalmark.core.values.case import Case, Output, ToolCall, Turn
@@ -39,10 +39,15 @@ def as_json(run: Run, summary: Summary | None = None, options: ReportOptions = D
 def as_jsonl(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """Yield a line for the run, one per result, and one for the summary."""
     yield json_line(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
-    for result in run.results:
-        yield json_line({"kind": "result"} | _result(result, options)) + "\n"
+    yield from result_lines(run.results, options)
     summary, verdict = summary_and_verdict(run, summary)
     yield json_line({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
+
+
+def result_lines(results: Iterable[Result], options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
+    """Yield a line for each result."""
+    for result in results:
+        yield json_line({"kind": "result"} | _result(result, options)) + "\n"
 
 
 def _head(run: Run, options: ReportOptions) -> dict[str, Any]:

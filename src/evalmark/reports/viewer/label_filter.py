@@ -15,20 +15,21 @@ from .store_view import StoreView
 
 
 def only_labelled(view: StoreView, run: Run, query: CaseQuery, author: str) -> CaseQuery:
-    """Restrict a query to results with the requested label; `author` is the current user."""
-    if not query.label:
+    """Restrict a query to results with the requested labels; `author` is the current user."""
+    labels = [label for label in (query.label, *query.search.labels) if label]
+    if not labels:
         return query
     thumbs_by_subject = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
-    chosen = frozenset(
-        _numbers(
-            view, run, {about for about, thumbs in thumbs_by_subject.items() if _has_label(query.label, thumbs, author)}
-        )
-    )
     conditions = query.conditions
-    if query.label in ("none", "not-mine"):
-        return replace(query, conditions=replace(conditions, without=conditions.without | chosen))
-    numbers = chosen if conditions.numbers is None else chosen & conditions.numbers
-    return replace(query, conditions=replace(conditions, numbers=numbers))
+    for label in labels:
+        subjects = {about for about, thumbs in thumbs_by_subject.items() if _has_label(label, thumbs, author)}
+        chosen = frozenset(_numbers(view, run, subjects))
+        if label in ("none", "not-mine"):
+            conditions = replace(conditions, without=conditions.without | chosen)
+        else:
+            numbers = chosen if conditions.numbers is None else chosen & conditions.numbers
+            conditions = replace(conditions, numbers=numbers)
+    return replace(query, conditions=conditions)
 
 
 def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:

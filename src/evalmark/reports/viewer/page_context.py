@@ -22,6 +22,7 @@ from evalmark.reports.viewer.urls.paths import (
     run_path,
 )
 from evalmark.reports.viewer.urls.queries import parse_count, query_string
+from evalmark.reports.viewer.urls.search_query import quoted
 
 from .grid import landing_path
 from .listed_metrics import ListedMetrics
@@ -49,6 +50,7 @@ class PageContext:
             "download_path": download_path,
             "label_path": label_path,
             "query_string": query_string,
+            "quoted_in_query": quoted,
             "key": key,
             "can_label": view.store.is_writable,
         }

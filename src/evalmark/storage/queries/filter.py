@@ -39,6 +39,10 @@ class ResultFilter:
     sorted_metric: str = ""
     """The metric whose values the order `score` sorts by."""
     descending: bool = False
+    also: tuple["ResultFilter", ...] = ()
+    """Conditions that have to hold too; their order does not count."""
+    excluding: tuple["ResultFilter", ...] = ()
+    """Conditions of which none may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +91,22 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
         about = " and json_extract(j.value, '$.name') = ?" if filters.metric else ""
         metric = (sql_text(filters.metric),) if filters.metric else ()
         yield f"exists (select 1 from {_SCORES}{about})", (*score_bounds(filters), *metric)  # noqa: S608  texts of ours
+    yield from _further_conditions(filters)
+
+
+def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield the conditions on row numbers, and those of other filters."""
     if filters.numbers is not None:
         yield "r.number in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(filters.numbers)),)
     if filters.without:
         yield "r.number not in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(filters.without)),)
+    for one in filters.also:
+        yield from _conditions(one)
+    for one in filters.excluding:
+        parts = list(_conditions(one))
+        together = " and ".join(text for text, _ in parts) or "true"
+        # A condition on a missing value is null, which means that it does not hold.
+        yield f"not coalesce(({together}), false)", tuple(value for _, parameters in parts for value in parameters)
 
 
 def score_bounds(filters: ResultFilter) -> tuple[float, float]:

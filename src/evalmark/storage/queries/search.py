@@ -50,6 +50,8 @@ def _indexed_candidates(db: Connection, run: int, filters: ResultFilter, most: i
         yield _numbers_up_to(db, sql, (run, *filters.verdicts), most)
     if filters.low is not None or filters.high is not None:
         yield _by_score(db, run, filters, most)
+    for one in filters.also:
+        yield from _indexed_candidates(db, run, one, most)
 
 
 def _by_score(db: Connection, run: int, filters: ResultFilter, most: int) -> list[int] | None:

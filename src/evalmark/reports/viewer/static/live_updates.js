@@ -56,14 +56,17 @@ async function look() {
   asked = performance.now();
   const mark = document.querySelector("[data-live][data-mark]")?.dataset.mark;
   const isFull = isIncomplete || !mark || document.querySelector("[data-live][data-pending]");
+  const address = location.pathname + location.search;
   try {
-    const answer = await fetch(location.pathname + location.search, {
+    const answer = await fetch(address, {
       headers: isFull ? {} : { "if-none-match": `"${mark}"` },
       signal: AbortSignal.timeout(30_000),
     });
-    if (answer.status === 304) nothingNew();
-    else if (answer.ok) news(new DOMParser().parseFromString(await answer.text(), "text/html"), mark);
-    else if (answer.status < 500) over(answer.status === 404 ? "This page no longer exists." : await answer.text());
+    const text = await answer.text();
+    if (address !== location.pathname + location.search) pause = LEAST; // a filter was changed meanwhile (sections.js)
+    else if (answer.status === 304) nothingNew();
+    else if (answer.ok) news(new DOMParser().parseFromString(text, "text/html"), mark);
+    else if (answer.status < 500) over(answer.status === 404 ? "This page no longer exists." : text);
     else alone();
   } catch {
     alone();

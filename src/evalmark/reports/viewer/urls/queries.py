@@ -15,6 +15,7 @@ from evalmark.tracing.annotations.queue import MAX_ITEMS
 
 from .paging import page_at, start_of
 from .paths import decode_name, decode_query_name, encode_name, encode_query_name
+from .search_query import LABEL_WORDS, VERDICT_WORDS, SearchQuery, parse_search_query
 
 SIZES = (25, 50, 100)
 """Rows per page; the second is the default."""
@@ -47,6 +48,9 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 EVERYTHING = ResultFilter()
+EVERY_CASE = SearchQuery()
+_FILTERED_BY = ("q", "text", "verdict", "tag", "metric", "low", "high", "label", "flipped")
+_PAGED_BY = ("page", "after", "before", "stretch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,8 @@ class CaseQuery:
     """Query of a run's cases."""
 
     conditions: ResultFilter = EVERYTHING
+    """With the conditions of `search`."""
+    search: SearchQuery = EVERY_CASE
     label: str = ""
     """One of `LABELS`; empty for all."""
     flipped: str = ""
@@ -91,16 +97,53 @@ class CaseQuery:
     def is_filtered(self) -> bool:
         conditions = self.conditions
         condition = conditions.verdicts or conditions.tag or conditions.text or self.label or self.flipped
-        return bool(condition or conditions.low is not None or conditions.high is not None)
+        return bool(condition or self.search.text or conditions.low is not None or conditions.high is not None)
+
+    @property
+    def active_filters(self) -> list[tuple[str, str]]:
+        """Each condition in plain words, and the query string without it."""
+        conditions = self.conditions
+        found: list[tuple[str, dict[str, Any]]] = []
+        if conditions.verdicts:
+            found.append((" or ".join(VERDICT_WORDS[one] for one in conditions.verdicts), {"verdict": []}))
+        if conditions.tag:
+            found.append((f"tagged {conditions.tag}", {"tag": ""}))
+        if conditions.text:
+            found.append((f"has “{conditions.text}”", {"text": ""}))
+        if (score := _score_words(conditions)) != "":
+            found.append((score, {"metric": "", "low": "", "high": ""}))
+        if self.label:
+            found.append((LABEL_WORDS[self.label], {"label": ""}))
+        if self.flipped:
+            found.append((f"{FLIPPED[self.flipped]} since the previous run", {"flipped": ""}))
+        found += [(term.words, {"q": self.search.without(at)}) for at, term in enumerate(self.search.terms)]
+        return [(words, self.string(**change, page="")) for words, change in found]
+
+    @property
+    def other_values(self) -> list[tuple[str, str]]:
+        """Parts of the query string that neither filter nor page: a form of filters sends them unchanged."""
+        pairs = self._values().items()
+        return [
+            (name, str(value)) for name, value in pairs if value and name not in (*_FILTERED_BY, *_PAGED_BY, "size")
+        ]
+
+    @property
+    def without_filters(self) -> str:
+        """The query string without any filter."""
+        return self.string(**dict.fromkeys((*_FILTERED_BY, *_PAGED_BY), ""))
 
     def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say.
 
         A changed `page` resets the position unless given.
         """
-        conditions = self.conditions
         at = FIRST_PAGE if "page" in changes else self.at
-        values = {
+        return query_string(replace(self, at=at)._values() | changes)
+
+    def _values(self) -> dict[str, Any]:
+        conditions, at = self.conditions, self.at
+        return {
+            "q": self.search.text,
             "verdict": list(conditions.verdicts),
             "tag": conditions.tag,
             "text": conditions.text,
@@ -116,8 +159,7 @@ class CaseQuery:
             "before": at.before,
             "stretch": at.index_range,
             "metrics": self.metrics or "",
-        } | changes
-        return query_string(values)
+        }
 
     def sorted_by(self, order: str, metric: str = "") -> str:
         """Format the query with another sort order, reversed if already sorted so."""
@@ -157,8 +199,10 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
         descending=sort.startswith("-"),
     )
     size = parse_page(query.get("size", ""), SIZES[1])
+    search = parse_search_query(_text(query, "q"), metrics)
     return CaseQuery(
-        conditions=conditions,
+        conditions=search.restrict(conditions),
+        search=search,
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
         at=PagePosition(
@@ -170,6 +214,13 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
         size=size if size in SIZES else SIZES[1],
         metrics=parse_page(query.get("metrics", ""), 0),
     )
+
+
+def _score_words(conditions: ResultFilter) -> str:
+    """Describe the range of scores; empty without one."""
+    ends = [f"from {conditions.low:g}"] if conditions.low is not None else []
+    ends += [f"to {conditions.high:g}"] if conditions.high is not None else []
+    return f"{conditions.metric or 'any score'} {' '.join(ends)}" if ends else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,274 @@
+"""The query language of the box above a run's cases: text to conditions of the store.
+
+A query is a list of terms, and each has to hold:
+
+    verdict:fail metric.similarity<0.7 tag:refund -tag:old "thank you"
+
+A term is a word, a phrase in double quotes, `verdict:`, `tag:` or `label:` with a value, or `metric.NAME` with a sign and
+a number. A minus before a term excludes what it selects. In quotes, a backslash makes the next character plain.
+"""
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from evalmark.core.text import one_line
+from evalmark.core.values.score import Verdict
+from evalmark.scoring.binding.scores import TOLERANCE
+from evalmark.storage.queries.filter import ResultFilter
+
+VERDICT_VALUES: Mapping[str, Verdict] = {
+    "pass": "pass",
+    "passed": "pass",
+    "fail": "fail",
+    "failed": "fail",
+    "error": "error",
+    "unscored": "unscored",
+    "ungated": "ungated",
+}
+LABEL_VALUES: Mapping[str, str] = {
+    "good": "up",
+    "bad": "down",
+    "disputed": "disputed",
+    "nobody": "none",
+    "not-me": "not-mine",
+}
+"""Values of `label:`, and the filters on labels that they select."""
+VERDICT_WORDS: Mapping[Verdict, str] = {
+    "pass": "passed",
+    "fail": "failed",
+    "error": "ended in an error",
+    "unscored": "unscored",
+    "ungated": "not gated",
+}
+LABEL_WORDS = {
+    "up": "labelled good",
+    "down": "labelled bad",
+    "disputed": "labels disputed",
+    "none": "labelled by nobody",
+    "not-mine": "not labelled by me",
+}
+_SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+|"', re.DOTALL)
+_TERM = re.compile(r'-?(?:"(?:[^"\\]|\\.)*"|[^\s"])+|"', re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z]+):(?!//)(.*)", re.DOTALL)
+_METRIC = re.compile(r'metric\.("(?:[^"\\]|\\.)*"|[^<>="]*)(<=|>=|<|>|=)?(.*)', re.DOTALL)
+_COMPARED = re.compile(r"(.+?)(<=|>=|<|>)(-?[\d.]+)", re.DOTALL)
+_FIELDS = "verdict:, tag:, label: or metric."
+MOST_TERMS = 20
+_CONNECTIVES = {
+    "AND": "every condition has to hold anyway: leave AND out",
+    "OR": "OR is not supported: every condition has to hold. For one of several verdicts write verdict:fail,error",
+    "NOT": "to exclude something, write a minus before it: -tag:refund",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTerm:
+    """One condition of a query."""
+
+    text: str
+    """As typed."""
+    words: str
+    """The same in plain words, for readers."""
+    condition: ResultFilter | None = None
+    """None for a condition on labels, which the store does not know."""
+    label: str = ""
+    """A filter on labels; empty for other conditions."""
+    excludes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A parsed query; with a problem it has no terms."""
+
+    text: str = ""
+    terms: tuple[SearchTerm, ...] = ()
+    problem: str = ""
+    """Why the query cannot be read, as one sentence with the next step; empty if it can."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The filters on labels."""
+        return tuple(term.label for term in self.terms if term.label)
+
+    def without(self, number: int) -> str:
+        """Return the text without the term of this number, counted from 0."""
+        return " ".join(term.text for at, term in enumerate(self.terms) if at != number)
+
+    def restrict(self, filters: ResultFilter) -> ResultFilter:
+        """Add the conditions of the terms to a filter; a query with a problem selects nothing."""
+        if self.problem:
+            return replace(filters, numbers=frozenset())
+        known = [(term.excludes, term.condition) for term in self.terms if term.condition is not None]
+        return replace(
+            filters,
+            also=(*filters.also, *(condition for excludes, condition in known if not excludes)),
+            excluding=(*filters.excluding, *(condition for excludes, condition in known if excludes)),
+        )
+
+
+class _QueryError(Exception):
+    """A term that cannot be read; its text is the sentence for the user."""
+
+
+def parse_search_query(text: str, metrics: Collection[str]) -> SearchQuery:
+    """Parse a query; never raises.
+
+    Args:
+        text: what was typed.
+        metrics: the names of the run's metrics.
+
+    Returns:
+        The terms, or the problem of the first term that cannot be read.
+
+    >>> found = parse_search_query('verdict:fail metric.exact<0.7 -tag:old "thank you"', ["exact"])
+    >>> [term.words for term in found.terms]
+    ['failed', 'exact below 0.7', 'not tagged old', 'has “thank you”']
+    >>> parse_search_query("metric.exakt<0.7", ["exact"]).problem
+    'This run has no metric exakt; did you mean metric.exact?'
+    """
+    text = text.strip()
+    try:
+        return SearchQuery(text=text, terms=tuple(_term(part, metrics) for part in _parts(text)))
+    except _QueryError as error:
+        return SearchQuery(text=text, problem=str(error))
+
+
+def quoted(value: str) -> str:
+    r"""Write a value so that a query reads it as one plain text.
+
+    >>> quoted("refund"), quoted('say "no" twice'), quoted("tag:x")
+    ('refund', '"say \\"no\\" twice"', '"tag:x"')
+    """
+    if re.fullmatch(r"\w[\w./@+-]*", value) and not value.startswith("metric.") and value not in _CONNECTIVES:
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _parts(text: str) -> Iterator[str]:
+    for number, match in enumerate(_TERM.finditer(text), start=1):
+        if number > MOST_TERMS:
+            raise _QueryError(f"A query has at most {MOST_TERMS} conditions; put words that belong together in quotes.")
+        if match[0] == '"':
+            raise _QueryError(f"The quote at “{one_line(text[match.start() :], 30)}” has no end; add a closing quote.")
+        yield match[0]
+
+
+def _term(part: str, metrics: Collection[str]) -> SearchTerm:
+    excludes = part.startswith("-") and len(part) > 1
+    body = part[1:] if excludes else part
+    if body.startswith("metric."):
+        term = _metric_term(body, metrics)
+    elif (field := _FIELD.fullmatch(body)) is not None:
+        term = _field_term(field[1], field[2])
+    else:
+        term = _text_term(body, metrics)
+    if not excludes:
+        return replace(term, text=part)
+    if term.label:
+        raise _QueryError(f"A filter on labels cannot be excluded: leave out the minus of {one_line(part, 40)}.")
+    return replace(term, text=part, words=f"not {term.words}".replace("not has", "without"), excludes=True)
+
+
+def _text_term(body: str, metrics: Collection[str]) -> SearchTerm:
+    if body in _CONNECTIVES:
+        raise _QueryError(
+            f"{_CONNECTIVES[body][:1].upper()}{_CONNECTIVES[body][1:]}; put the word in quotes to search for it."
+        )
+    compared = _COMPARED.fullmatch(body)
+    if compared is not None and compared[1] in metrics:
+        raise _QueryError(f"To filter by a score, write metric.{body}; to search for this text, put it in quotes.")
+    value = _plain(body)
+    if not value.strip():
+        raise _QueryError("The quotes are empty; write the text to search for between them.")
+    return SearchTerm(text=body, words=f"has “{one_line(value, 60)}”", condition=ResultFilter(text=value))
+
+
+def _field_term(name: str, written: str) -> SearchTerm:
+    value, field = _plain(written), name.lower()
+    if field not in ("verdict", "tag", "label"):
+        raise _QueryError(
+            f"There is no filter {one_line(name, 30)}:; it is {_FIELDS}. Put the text in quotes to search for it."
+        )
+    if not value:
+        example = {"verdict": "verdict:fail", "tag": "tag:refund", "label": "label:bad"}[field]
+        raise _QueryError(f"{field}: needs a value right after the colon, such as {example}.")
+    if field == "tag":
+        return SearchTerm(text="", words=f"tagged {one_line(value, 60)}", condition=ResultFilter(tag=value))
+    if field == "label":
+        label = LABEL_VALUES[_one_of(value, LABEL_VALUES, "label")]
+        return SearchTerm(text="", words=LABEL_WORDS[label], label=label)
+    verdicts = tuple(dict.fromkeys(VERDICT_VALUES[_one_of(one, VERDICT_VALUES, "verdict")] for one in value.split(",")))
+    words = " or ".join(VERDICT_WORDS[one] for one in verdicts)
+    return SearchTerm(text="", words=words, condition=ResultFilter(verdicts=verdicts))
+
+
+def _one_of(value: str, known: Collection[str], field: str) -> str:
+    """Return a value in lower case.
+
+    Raises:
+        _QueryError: the value is not known.
+    """
+    if (lower := value.strip().lower()) in known:
+        return lower
+    close = get_close_matches(lower, known, n=1)
+    advice = f"did you mean {field}:{close[0]}?" if close else f"it is one of {', '.join(known)}."
+    raise _QueryError(f"There is no {field} {one_line(value, 30) or 'without a name'}; {advice}")
+
+
+def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
+    match = _METRIC.fullmatch(body)
+    name = "" if match is None else _plain(match[1])
+    sign, written = ("", "") if match is None else (match[2] or "", match[3])
+    if name not in metrics:
+        close = get_close_matches(name, metrics, n=1)
+        known = ", ".join(one_line(one, 40) for one in list(metrics)[:8]) or "no metric at all"
+        advice = f"did you mean metric.{quoted(close[0])}?" if close else f"it has {known}."
+        raise _QueryError(f"This run has no metric {one_line(name, 40) or 'without a name'}; {advice}")
+    number = _number(written)
+    if not sign or number is None:
+        raise _QueryError(
+            f"metric.{quoted(name)} needs a sign (<, <=, >, >= or =) and a number, such as metric.{quoted(name)}<0.7."
+        )
+    low, high = score_range(sign, number)
+    words = f"{one_line(name, 60)} {_SIGN_WORDS[sign]} {number:g}"
+    return SearchTerm(text="", words=words, condition=ResultFilter(metric=name, low=low, high=high))
+
+
+def score_range(sign: str, number: float) -> tuple[float | None, float | None]:
+    """Return the range that a comparison selects, both ends included, with the tolerance of thresholds.
+
+    A score that rounding put just below a threshold passes it, so it does not count as below the same number here.
+
+    >>> [round(end, 7) for end in score_range("=", 0.7)]
+    [0.699999, 0.700001]
+    """
+    slack = TOLERANCE * max(1.0, abs(number))
+    below = math.nextafter(number - slack, -math.inf)
+    above = math.nextafter(number + slack, math.inf)
+    return {
+        "<": (None, below),
+        "<=": (None, number + slack),
+        ">": (above, None),
+        ">=": (number - slack, None),
+        "=": (number - slack, number + slack),
+    }[sign]
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(_plain(text))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and abs(number) < 1e300 else None
+
+
+def _plain(text: str) -> str:
+    """Return a text without its quotes and the backslashes in them."""
+    return "".join(
+        re.sub(r"\\(.)", r"\1", piece[1:-1], flags=re.DOTALL) if piece.startswith('"') and len(piece) > 1 else piece
+        for piece in _PIECE.findall(text)
+    )

@@ -1,0 +1,129 @@
+"""Filters of a run's cases: the query box, the active filters, and the files of what they select."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import quote
+
+import pytest
+
+from evalmark.reports.viewer.urls.paths import run_path
+
+from .conftest import a_run, from_browser, keep, result, sent, shown
+from .test_labels import FIRST
+from .test_pages import cases, page, words
+
+RUN = "20261121-101500-3f9a"
+PAGE = run_path(RUN)
+RESULTS = [result(number) for number in range(30)]
+
+
+def similarity(one):
+    return next((score.value for score in one.scores if score.name == "similarity"), None)
+
+
+@pytest.mark.parametrize(
+    ("query", "selects"),
+    [
+        pytest.param("verdict:fail", lambda one: one.verdict == "fail", id="a verdict"),
+        pytest.param("verdict:fail,error", lambda one: one.verdict in ("fail", "error"), id="one of two verdicts"),
+        pytest.param("-verdict:pass", lambda one: one.verdict != "pass", id="not a verdict"),
+        pytest.param("tag:even -tag:odd", lambda one: "even" in one.trial.case.tags, id="a tag and not another"),
+        pytest.param(
+            "metric.similarity<0.6", lambda one: similarity(one) is not None and similarity(one) < 0.6, id="below"
+        ),
+        pytest.param(
+            "metric.similarity>=0.5 metric.similarity<=0.55 metric.correct=0.75",
+            lambda one: similarity(one) is not None and 0.5 <= similarity(one) <= 0.55,
+            id="two bounds of one metric and one of another",
+        ),
+        pytest.param("-metric.correct=0.75", lambda one: one.verdict == "error", id="an error has no score"),
+        pytest.param("sings unheard-of", lambda one: False, id="every word has to occur"),
+        pytest.param(
+            '"7 times 7" sings',
+            lambda one: "7 times 7" in one.trial.case.input and one.output.error is None,
+            id="a phrase",
+        ),
+    ],
+)
+def test_a_query_lists_the_cases_that_it_selects(app, query, selects):
+    text = page(app, f"{PAGE}?size=50&q={quote(query)}")
+    assert cases(text) == [one.trial.case.id for one in RESULTS if selects(one)]
+
+
+def test_a_query_adds_to_the_other_filters(app):
+    text = page(app, f"{PAGE}?verdict=fail&tag=odd&q={quote('metric.similarity<0.3 case-0')}")
+    assert cases(text) == [f"case-{number:03}" for number in (3, 15, 21, 27)]
+    assert re.findall(r"<bdi>([^<]*)</bdi> <span aria-hidden=\"true\">\N{MULTIPLICATION SIGN}", text) == [
+        "failed",
+        "tagged odd",
+        "similarity below 0.3",
+        "has “case-0”",
+    ]
+
+
+def test_an_active_filter_is_a_link_to_the_same_without_it(app):
+    text = page(app, f"{PAGE}?verdict=fail&q={quote('tag:odd case-0')}&sort=-case&page=1")
+    links = re.findall(r'<li><a href="([^"]*)#cases"><bdi>', text)
+    assert links == [
+        f"{PAGE}?q=tag%3Aodd+case-0&amp;sort=-case",
+        f"{PAGE}?q=case-0&amp;verdict=fail&amp;sort=-case",
+        f"{PAGE}?q=tag%3Aodd&amp;verdict=fail&amp;sort=-case",
+    ]
+    assert f'href="{PAGE}?sort=-case#cases">Clear all' in text
+
+
+def test_a_query_that_cannot_be_read_lists_nothing_and_loses_nothing(app):
+    text = page(app, f"{PAGE}?verdict=fail&q={quote('metric.similarty<0.7')}")
+    assert "This run has no metric similarty; did you mean metric.similarity?" in words(text)
+    assert cases(text) == []
+    assert 'value="metric.similarty&lt;0.7"' in text
+    assert "No case matches" not in words(text)
+
+
+def test_the_form_keeps_what_it_does_not_ask_for(app):
+    text = page(app, f"{PAGE}?text=What&sort=-case")
+    form = text[text.index('<form class="filters"') : text.index("</form>")]
+    assert '<input type="hidden" name="text" value="What">' in form
+    assert '<input type="hidden" name="sort" value="-case">' in form
+    assert re.search(r'<button class="submit">Filter</button>', form)
+
+
+def test_labels_in_a_query_select_as_the_form_does(own):
+    assert sent(own, {**FIRST, "liked": "down", "by": "ann"}).status == 303
+    for query in (f"q={quote('label:bad')}", "label=down"):
+        assert len(cases(page(own, f"{PAGE}?{query}"))) == 1
+    assert len(cases(page(own, f"{PAGE}?q={quote('label:nobody')}"))) == 29
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl", "dataset.jsonl"])
+def test_a_file_has_exactly_what_is_filtered(app, name):
+    answer = from_browser(app, f"{PAGE}/export/{name}?q={quote('verdict:fail tag:odd')}&page=2")
+    assert answer.status == 200
+    assert answer.headers["content-disposition"] == f'attachment; filename="{RUN}-{name}"'
+    if name.endswith(".csv"):
+        ids = [row["case"] for row in csv.DictReader(io.StringIO(answer.text)) if row["case"]]
+    else:
+        rows = [json.loads(line) for line in answer.text.splitlines()]
+        ids = [row["case"]["id"] if "case" in row else row["id"] for row in rows]
+    assert ids == [one.trial.case.id for one in RESULTS if one.verdict == "fail" and "odd" in one.trial.case.tags]
+
+
+def test_a_file_of_everything_is_read_page_by_page(store, monkeypatch):
+    monkeypatch.setattr("evalmark.reports.viewer.export_page._ROWS", 7)
+    keep(store, a_run(), RESULTS)
+    answer = from_browser(shown(store), f"{PAGE}/export/dataset.jsonl")
+    assert len(answer.text.splitlines()) == 30
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "sentence"),
+    [
+        pytest.param(f"{PAGE}/export/cases.xml", 404, "There is no such export", id="another format"),
+        pytest.param(f"{PAGE}/export/cases.csv?q=verdict:", 400, "verdict: needs a value", id="a query with a problem"),
+        pytest.param("/runs/none/export/cases.csv", 404, "none", id="no such run"),
+    ],
+)
+def test_what_cannot_be_exported_is_a_page_that_says_why(app, target, status, sentence):
+    assert sentence in words(page(app, target, status))

@@ -1,0 +1,111 @@
+"""The query box: what is typed becomes conditions of the store, or one sentence."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalmark.reports.viewer.urls.search_query import parse_search_query, quoted, score_range
+from evalmark.storage.queries.filter import ResultFilter
+
+METRICS = ("similarity", "is it polite", "correct")
+VALUES = st.text(min_size=1, max_size=30).map(str.strip).filter(bool)
+TERMS = st.one_of(
+    st.tuples(st.just(""), VALUES).map(lambda one: quoted(one[1])),
+    VALUES.map(lambda one: f"tag:{quoted(one)}"),
+    st.sampled_from(
+        ["verdict:fail", "verdict:pass,error", "label:bad", "metric.similarity<0.7", 'metric."is it polite">=1']
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("", [], id="nothing typed selects everything"),
+        pytest.param("refund policy", ["has “refund”", "has “policy”"], id="each word has to occur"),
+        pytest.param('"refund policy"', ["has “refund policy”"], id="a phrase in quotes is one text"),
+        pytest.param("verdict:fail", ["failed"], id="a verdict"),
+        pytest.param("VERDICT:Failed,error", ["failed or ended in an error"], id="several verdicts, in any case"),
+        pytest.param("metric.similarity<0.7", ["similarity below 0.7"], id="a score below a number"),
+        pytest.param(
+            'metric."is it polite">=0.5', ["is it polite at least 0.5"], id="a metric with blanks in its name"
+        ),
+        pytest.param("metric.correct=1", ["correct equal to 1"], id="a score that equals a number"),
+        pytest.param('tag:"two words"', ["tagged two words"], id="a tag with a blank"),
+        pytest.param("-tag:old -draft", ["not tagged old", "without “draft”"], id="a minus excludes"),
+        pytest.param("label:bad", ["labelled bad"], id="a label of people"),
+        pytest.param("https://example.org/a 10:30 a-b -", None, id="addresses, times and dashes are texts"),
+        pytest.param(r'"say \"no\""', ['has “say "no"”'], id="a quote in quotes"),
+    ],
+)
+def test_a_query_in_plain_words(text, words):
+    found = parse_search_query(text, METRICS)
+    assert found.problem == ""
+    assert words is None or [term.words for term in found.terms] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param("verdict:flai", "There is no verdict flai; did you mean verdict:fail?", id="a verdict misspelt"),
+        pytest.param("verdict:", "verdict: needs a value right after the colon, such as verdict:fail.", id="no value"),
+        pytest.param(
+            "state:fail", "There is no filter state:; it is verdict:, tag:, label: or metric.", id="another field"
+        ),
+        pytest.param("metric.similarty<1", "did you mean metric.similarity?", id="a metric misspelt"),
+        pytest.param("metric.x<1", "it has similarity, is it polite, correct.", id="a metric of another run"),
+        pytest.param("metric.correct", "metric.correct needs a sign (<, <=, >, >= or =) and a number", id="no sign"),
+        pytest.param("metric.correct<low", "metric.correct needs a sign", id="no number"),
+        pytest.param("metric.correct<nan", "metric.correct needs a sign", id="not a number"),
+        pytest.param("similarity<0.7", "To filter by a score, write metric.similarity<0.7", id="the prefix forgotten"),
+        pytest.param('refund "polic', 'The quote at “"polic” has no end; add a closing quote.', id="a quote left open"),
+        pytest.param('""', "The quotes are empty", id="empty quotes"),
+        pytest.param("a OR b", "OR is not supported: every condition has to hold.", id="alternatives"),
+        pytest.param("-label:bad", "A filter on labels cannot be excluded", id="labels are not excluded"),
+        pytest.param("a " * 21, "A query has at most 20 conditions", id="too many conditions"),
+    ],
+)
+def test_a_query_that_cannot_be_read_says_why(text, sentence):
+    found = parse_search_query(text, METRICS)
+    assert sentence in found.problem
+    assert found.terms == ()
+    assert found.restrict(ResultFilter()).numbers == frozenset()
+
+
+def test_a_run_without_metrics_says_so():
+    assert "it has no metric at all." in parse_search_query("metric.a<1", ()).problem
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_query_or_has_a_problem(text):
+    found = parse_search_query(text, METRICS)
+    assert not (found.terms and found.problem)
+    assert bool(found.terms or found.problem) == bool(text.strip())
+
+
+@given(VALUES)
+def test_a_quoted_value_is_that_value(value):
+    (term,) = parse_search_query(quoted(value), METRICS).terms
+    assert term.condition == ResultFilter(text=value)
+    (term,) = parse_search_query(f"tag:{quoted(value)}", METRICS).terms
+    assert term.condition == ResultFilter(tag=value)
+
+
+@given(st.lists(TERMS, min_size=1, max_size=8), st.data())
+def test_a_query_without_a_term_has_all_the_others(parts, data):
+    found = parse_search_query(" ".join(parts), METRICS)
+    assert len(found.terms) == len(parts)
+    at = data.draw(st.integers(0, len(parts) - 1))
+    rest = parse_search_query(found.without(at), METRICS)
+    assert rest.terms == (*found.terms[:at], *found.terms[at + 1 :])
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_below_and_at_least_part_all_scores(number, score):
+    def selects(sign):
+        low, high = score_range(sign, number)
+        return (low is None or score >= low) and (high is None or score <= high)
+
+    assert selects("<") != selects(">=")
+    assert selects(">") != selects("<=")
+    assert selects("=") == (selects("<=") and selects(">="))
