@@ -41,6 +41,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         "openai-registry": Importer("openai_evals.registry_importer:import_openai_registry", ("--eval",)),
         "github-models": Importer("github_models.importer:import_github_models"),
         "inspect": Importer("inspect_logs.importer:import_inspect"),
+        "lm-eval": Importer("lm_eval:import_lm_eval"),
         "promptpex": Importer("promptpex.importer:import_promptpex"),
         "jsonl": Importer("jsonl:import_jsonl"),
     }

@@ -1,7 +1,5 @@
 """Read the log files of Inspect: `.eval`, a zip archive with a file for each sample, and `.json`, one document."""
 
-import json
-import math
 import sys
 import zipfile
 import zlib
@@ -16,13 +14,11 @@ from evalmark.core.values.plain_data import MAX_DEPTH
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import open_file
 from evalmark.inputs.documents.strict_json import deeper_than
-from evalmark.inputs.documents.text import text_chunks
 from evalmark.interop.shared.folders import files_of
 from evalmark.interop.shared.items import dict_or_empty, list_or_empty
+from evalmark.interop.shared.lenient_json import MAX_DOCUMENT, parse_lenient_json, read_lenient_json
 
 Data = dict[str, Any]
-MAX_DOCUMENT = 128 << 20
-"""The most bytes of one sample, or of one log in JSON, after unpacking."""
 MAX_MEMBERS = 500_000
 _PIECE = 4096
 """The bytes asked for at once; zipfile unpacks as many packed bytes in one go, whatever they grow to."""
@@ -62,7 +58,7 @@ class InspectLog:
             with _archive(self.path) as archive:
                 for name in self.members:
                     place = f"{self.path}: {name!r:.200}"
-                    yield _checked(_document(_member(archive, name, place), place), place)
+                    yield _checked(parse_lenient_json(_member(archive, name, place), place, depth=None), place)
 
 
 def read_logs(path: Path) -> list[InspectLog]:
@@ -82,25 +78,12 @@ def read_logs(path: Path) -> list[InspectLog]:
 def _read_log(path: Path, *, must_be_log: bool) -> InspectLog | None:
     if path.suffix.lower() == ".eval":
         return _read_archive(path)
-    header = _document(_text(path), str(path))
+    header = read_lenient_json(path, depth=None, advice="; convert it with: inspect log convert --to eval")
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         if must_be_log:
             raise PlacedError(str(path), "is no log of Inspect: there is no object `eval` in it.")
         return None
     return InspectLog(path=path, loaded=tuple(list_or_empty(header.pop("samples", None))), header=header)
-
-
-def _text(path: Path) -> str:
-    pieces, size = [], 0
-    for piece in text_chunks(path):
-        pieces.append(piece)
-        size += len(piece)
-        if size > MAX_DOCUMENT:
-            advice = "convert it with: inspect log convert --to eval"
-            raise PlacedError(
-                str(path), f"is larger than {MAX_DOCUMENT >> 20} MiB, too large for one document; {advice}"
-            )
-    return "".join(pieces)
 
 
 def _read_archive(path: Path) -> InspectLog:
@@ -114,7 +97,7 @@ def _read_archive(path: Path) -> InspectLog:
             raise PlacedError(
                 str(path), "is no log of Inspect: there is neither header.json nor _journal/start.json in it."
             )
-        header = _document(_member(archive, head, f"{path}: {head}"), f"{path}: {head}")
+        header = parse_lenient_json(_member(archive, head, f"{path}: {head}"), f"{path}: {head}")
         if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
             raise PlacedError(f"{path}: {head}", "is no header of a log: there is no object `eval` in it.")
         members = tuple(name for name in names if name.startswith("samples/") and name.endswith(".json"))
@@ -170,22 +153,6 @@ def _unpack_errors() -> tuple[type[Exception], ...]:
 
 def _line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
-
-
-def _document(text: str, place: str) -> Any:
-    """Parse JSON with NaN and Infinity, which Inspect writes for scores without a value; they become None."""
-    try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
-    except json.JSONDecodeError as error:
-        where = f"{place}:{error.lineno}:{error.colno}"
-        raise PlacedError(where, f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}.") from None
-    except (RecursionError, ValueError):
-        raise PlacedError(place, "has lists and objects nested too deeply, or a number with too many digits.") from None
-
-
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
 
 
 def _checked(sample: Any, place: str) -> tuple[Data, str]:
