@@ -42,6 +42,12 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         "github-models": Importer("github_models.importer:import_github_models"),
         "inspect": Importer("inspect_logs.importer:import_inspect"),
         "lm-eval": Importer("lm_eval:import_lm_eval"),
+        "deepeval": Importer("deepeval:import_deepeval"),
+        "ragas": Importer("exports:import_ragas"),
+        "langsmith": Importer("exports:import_langsmith"),
+        "braintrust": Importer("exports:import_braintrust"),
+        "langfuse": Importer("exports:import_langfuse"),
+        "phoenix": Importer("exports:import_phoenix"),
         "promptpex": Importer("promptpex.importer:import_promptpex"),
         "jsonl": Importer("jsonl:import_jsonl"),
     }

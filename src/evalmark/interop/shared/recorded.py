@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from evalmark.core.text import count
 from evalmark.core.values.plain_data import fingerprint
@@ -12,13 +13,15 @@ from evalmark.core.values.score import Result, Score
 
 from .assertions import KEY
 from .import_builder import ImportBuilder, MetricDraft, combine_imports
-from .import_result import ImportResult
+from .import_result import ImportResult, PartOutcome
 from .items import is_number
 from .results import native_score, result_from
 
 Data = dict[str, Any]
 Prepare = Callable[[str, ImportBuilder], None]
 """Adds to the suite of a dataset what the tool records about it: metrics, models, the outcomes of parts."""
+_CHECKS = ("equals", "contains", "is_json")
+"""Scorers that pass or fail by themselves."""
 _SAME_CASE = ("input", "expected", "history", "contexts")
 
 
@@ -51,6 +54,8 @@ class RecordedRun:
     metrics: dict[str, Data] = field(default_factory=dict)
     """Fields of the metrics by name, such as `threshold` and `direction`."""
     remarks: dict[str, None] = field(default_factory=dict)
+    is_run: bool = True
+    """Whether outputs are results; False for a dataset, whose outputs only stand with its cases."""
 
 
 def import_recorded(rows: Iterable[RecordedRow], recorded: RecordedRun, prepare: Prepare) -> ImportResult:
@@ -69,21 +74,36 @@ def import_recorded(rows: Iterable[RecordedRow], recorded: RecordedRun, prepare:
     for row in rows:
         case = numbers.named_case(row)
         first_rows.setdefault((row.dataset, case["id"]), replace(row, case=case))
-        if row.output is not None:
+        if row.output is not None and recorded.is_run:
             results.results.append(_result(row, case, numbers))
-    for (dataset, _), row in first_rows.items():
-        if dataset not in suites:
-            suites[dataset] = ImportBuilder(name=dataset or recorded.name)
-            prepare(dataset, suites[dataset])
-        suites[dataset].add(suite_row(row, is_answered=not suites[dataset].models))
-    for dataset, builder in suites.items():
-        if any(row.checks for (name, _), row in first_rows.items() if name == dataset):
-            builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
+    for name in dict.fromkeys(dataset for dataset, _ in first_rows):
+        suites[name] = ImportBuilder(name=name or recorded.name)
+        prepare(name, suites[name])
+        _add_cases([row for (dataset, _), row in first_rows.items() if dataset == name], suites[name], recorded)
     _report(results, suites, recorded, len(first_rows))
     imported = combine_imports(suites, results)
     if imported.run is None:
         return imported
     return replace(imported, run=_with_header(imported.run, recorded))
+
+
+def _add_cases(rows: Sequence[RecordedRow], builder: ImportBuilder, recorded: RecordedRun) -> None:
+    """Add the cases of a suite; a suite without models scores their outputs, so either all have one or none."""
+    has_output = [(row.output or {}).get("value") is not None for row in rows]
+    is_answered = all(has_output) and not builder.models
+    is_mixed = any(has_output) and not all(has_output)
+    for row in rows:
+        case = suite_row(row, is_answered=is_answered)
+        if is_mixed and row.output and not recorded.is_run:
+            case["metadata"] = {"recorded_output": row.output.get("value"), **case.get("metadata", {})}
+        builder.add(case)
+    if is_mixed:
+        where = "in the run" if recorded.is_run else "in the metadata"
+        missing = count(has_output.count(False), "case")
+        why = f"only {where}, because {missing} of the dataset have none; name a target to run the suite"
+        builder.part(f"{builder.name}: outputs", "changed", why)
+    if any(row.checks for row in rows):
+        builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -197,3 +217,36 @@ def recorded_score(name: str, value: Any, *, passed: Any = None, reason: Any = N
     else:
         score = native_score(name, None, passed, reason) | {"raw": value, "status": "scored"}
     return score | {key: item for key, item in more.items() if item not in (None, {}, "")}
+
+
+class KnownMetric(NamedTuple):
+    """What means the same here as a metric of another tool."""
+
+    scorer: str
+    outcome: PartOutcome = "kept"
+    difference: str = ""
+    """How it differs, if the outcome is `changed`."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+
+def add_known_metrics(
+    builder: ImportBuilder, names: Iterable[str], known: Mapping[str, KnownMetric], thresholds: Mapping[str, float]
+) -> None:
+    """Add to a suite what means the same as the metrics of a tool; the others are left out, but their scores are kept.
+
+    Args:
+        builder: the suite.
+        names: the recorded names.
+        known: the equivalents by name.
+        thresholds: the least values that pass, for metrics that are better when higher.
+    """
+    for name in names:
+        metric = known.get(name)
+        if metric is None:
+            why = "evalmark has no metric of the same meaning, or its definition is not in the file; its recorded scores are in the run"
+            builder.part(f"metric {name}", "left out", why)
+            continue
+        threshold = None if metric.scorer in _CHECKS else thresholds.get(name)
+        draft = MetricDraft(name=name, scorer=metric.scorer, settings=metric.settings, threshold=threshold)
+        builder.metrics.append(draft)
+        builder.part(f"metric {name}", metric.outcome, ", ".join(filter(None, (metric.scorer, metric.difference))))
