@@ -37,7 +37,9 @@ def join_langfuse(rows: Sequence[FileRow]) -> list[FileRow]:
     traces = [_with_item(one, lists) for one in placed if "output" in one[0] and not _is_score(one[0])]
     answered = {str(row.get("datasetItemId")) for row, _, _ in traces}
     items = [
-        one for one in placed if one[0] is lists.items.get(str(one[0].get("id"))) and str(one[0].get("id")) not in answered
+        one
+        for one in placed
+        if one[0] is lists.items.get(str(one[0].get("id"))) and str(one[0].get("id")) not in answered
     ]
     return [*traces, *items]
 
