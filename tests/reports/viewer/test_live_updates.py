@@ -11,11 +11,11 @@ import pytest
 
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.reports.viewer.live_updates import progress
-from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import encode_name, run_path
 from evalmark.stats.summary.summarise import planned_trials
 from evalmark.store import open_store
 
-from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, shown
+from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
 
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
@@ -23,7 +23,7 @@ ENTERED = [("host", "127.0.0.1:7878"), ("cookie", f"{POLICY.cookie}={TOKEN}")]
 
 
 def mark(text: str) -> str | None:
-    found = re.search(r'data-mark="(\w+)"', text)
+    found = re.search(r'data-mark="([\w-]+)"', text)
     return found and found[1]
 
 
@@ -149,3 +149,44 @@ def test_a_resumed_run_tells_no_pace_and_more_than_planned_is_no_share(store):
     text = from_browser(shown(store), PAGE).text
     assert "<span>2 trials so far</span>" in text
     assert "<progress" not in text
+
+
+FORM = {"run": encode_name(RUN)}
+
+
+def test_a_run_whose_process_looks_for_requests_can_be_stopped_from_its_page(store):
+    keep(store, a_run(), [result(0)], ends=False)
+    store.accept_stops(RUN)
+    app = shown(store)
+    known = mark(from_browser(app, PAGE).text)
+    assert "Stop this run" in from_browser(app, PAGE).text
+    assert (sent(app, FORM, "/stop").status, store.stop_request(RUN)) == (303, "somebody")
+    changed = again(app, PAGE, known)
+    assert changed.status == 200
+    assert "somebody stopped the run" in changed.text
+    assert "Stop this run" not in changed.text
+    assert again(app, PAGE, mark(changed.text)).status == 304
+
+
+def test_a_run_whose_process_looks_for_no_requests_offers_no_button(store):
+    keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+    assert "Stop this run" not in from_browser(app, PAGE).text
+    answer = sent(app, FORM, "/stop")
+    assert answer.status == 409
+    assert "end its process" in answer.text
+
+
+def test_a_run_that_has_ended_meanwhile_shows_its_page(store):
+    run = keep(store, a_run(), [result(0)], ends=False)
+    store.accept_stops(RUN)
+    app = shown(store)
+    store.finish(replace(run, status="complete", finished="2026-11-21T10:16:00Z"))
+    assert sent(app, FORM, "/stop").status == 303
+    assert store.stop_request(RUN) is None
+
+
+@pytest.mark.parametrize(("form", "status"), [({}, 404), ({"run": "nobody"}, 404)])
+def test_a_form_that_names_no_run_is_refused(store, form, status):
+    keep(store, a_run(), [result(0)], ends=False)
+    assert sent(shown(store), form, "/stop").status == status

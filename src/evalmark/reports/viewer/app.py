@@ -25,6 +25,7 @@ from . import (
     grid_page,
     label_page,
     labels,
+    live_updates,
     run_page,
     runs_page,
     session_page,
@@ -55,6 +56,7 @@ PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
 FORMS: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/labels": labels.save,
     "/label/start": label_page.start,
+    "/stop": live_updates.stop,
 }
 
 PATIENCE = 0.3

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from .background import FEW, RunFigures
 from .comparisons import earlier_comparison, only_flipped
 from .label_filter import only_labelled
 from .labels import form_fields, label_views
-from .live_updates import live_update, not_modified
+from .live_updates import live_update, not_modified, run_mark
 from .page_context import PageContext
 from .store_view import StoreView
 
@@ -59,7 +58,7 @@ def show(context: PageContext, request: Request) -> Response:
     run, stored = context.run(request), None
     if run.status == "running":
         stored = context.view.store.run_progress(run.id)
-        if (same := not_modified(request, stored.mark)) is not None:
+        if (same := not_modified(request, run_mark(context.view, stored))) is not None:
             return same
         run = context.run(request)  # read again, so that the run is not older than its progress
     values = page_values(context.view, run, query_of(context, request, run))
@@ -71,7 +70,7 @@ def show(context: PageContext, request: Request) -> Response:
     views = {number: labels[subject.about] for number, (subject, _) in subjects.items()}
     live = None
     if stored is not None and run.status == "running":
-        live = live_update(run, stored, values["trials"], datetime.now(UTC))
+        live = live_update(context.view, run, stored, values["trials"])
     return context.page(request, "run.html", {**values, "views": views, "live": live})
 
 

@@ -30,6 +30,7 @@ from .options import RunOptions
 from .revision import revision_in_background
 from .sampling import SAMPLED, DrawnSample, draw_sample, resumed_sample, sample_faults, sample_note
 from .shards import planned_row_counts, shard_assignment, shard_faults
+from .stop_on_request import stop_on_request
 from .threshold_notes import score_notes, with_label_notes
 from .trial_source import TrialSource
 
@@ -102,11 +103,16 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         trials = source.trials() if options.on_trial is None else _with_callback(source.trials(), options.on_trial)
         work = session.work(prepared, trials, options.store.sink(run.id), options.on_verdicts)
         outcome: EngineOutcome | None = None
+        stop = options.stop or asyncio.Event()
         stopper: SequentialStop | None = None
         try:
             if run.until_decided is not None:
-                stopper = sequential_stop.sequential_stop(source, run, run.until_decided, options.stop)
-            outcome = await _run_engine(engine(gateway, prepared.bound, options.store), work, limits, options, stopper)
+                stopper = sequential_stop.sequential_stop(source, run, run.until_decided, stop)
+            async with stop_on_request(options.store, run.id, stop) as request:
+                running = engine(gateway, prepared.bound, options.store)
+                outcome = await _run_engine(running, work, limits, replace(options, stop=stop), stopper)
+            if request.by and outcome.stopped and not outcome.reason:
+                outcome = replace(outcome, reason=f"{request.by} stopped the run in the viewer.")
         finally:
             run = _with_notes(_with_spending(run, session, options.store, plan), source, session, prepared, outcome)
             if stopper is not None:

@@ -247,6 +247,17 @@ def s9_run_summaries(db: Connection) -> None:
     """)
 
 
+def s10_stop_requests(db: Connection) -> None:
+    """Requests to stop runs."""
+    db.execute("""
+        create table run_stop (                        -- a run whose process looks for requests
+            run integer not null primary key,
+            pass integer not null,                     -- the pass of the run that looks
+            by text                                    -- who requested it to stop; null: nobody
+        ) strict;
+    """)
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
@@ -257,6 +268,7 @@ STEPS: tuple[Step, ...] = (
     s7_reply_log,
     s8_run_totals,
     s9_run_summaries,
+    s10_stop_requests,
 )
 
 

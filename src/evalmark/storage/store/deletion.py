@@ -38,6 +38,7 @@ _TABLES = (
     "scored",
     "run_total",
     "run_summary",
+    "run_stop",
     "call",
     "tool_call",
     "spent",

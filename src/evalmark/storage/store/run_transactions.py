@@ -256,7 +256,7 @@ def forget(db: Connection, path: StoreLocation, run_id: str, here: WriterProcess
 
 def delete_rows(db: Connection, number: int) -> None:
     """Delete a run and its results within a transaction; its calls and labels stay."""
-    for table in ("result", "scored", "run_total", "run_summary"):
+    for table in ("result", "scored", "run_total", "run_summary", "run_stop"):
         db.execute(f"delete from {table} where run = ?", (number,))  # noqa: S608  names of ours
     spending.forget(db, number)
     requests_in_flight.forget(db, number)

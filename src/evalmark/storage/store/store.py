@@ -39,7 +39,7 @@ from .run_transactions import RunLock
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
     from evalmark.storage.call_log import stored_tool_log
-    from evalmark.storage.queries import overlap, pages, progress, run_totals, search, verdict_counts
+    from evalmark.storage.queries import overlap, pages, progress, run_totals, search, stop_requests, verdict_counts
     from evalmark.storage.queries.filter import ResultFilter
     from evalmark.storage.queries.overlap import SharedTrials
     from evalmark.storage.queries.pages import ResultBrowser
@@ -64,6 +64,7 @@ else:
     progress = LazyModule("evalmark.storage.queries.progress")
     recordings = LazyModule("evalmark.storage.store.recordings")
     run_totals = LazyModule("evalmark.storage.queries.run_totals")
+    stop_requests = LazyModule("evalmark.storage.queries.stop_requests")
     search = LazyModule("evalmark.storage.queries.search")
     store = LazyModule("evalmark.storage.sessions.store")
     stored_tool_log = LazyModule("evalmark.storage.call_log.stored_tool_log")
@@ -402,6 +403,18 @@ class Store:
     def save_summary(self, run: Run, summary: str) -> None:
         """Store the summary that was calculated from the results of a finished run, as `save_totals` does."""
         self._save_calculated(lambda db: run_totals.save_summary(db, run, summary))
+
+    def accept_stops(self, run_id: str) -> None:
+        """Note that the process of a run looks for requests to stop it."""
+        self._access.write(lambda db: stop_requests.accept_stops(db, run_id), "the run")
+
+    def request_stop(self, run_id: str, by: str) -> bool:
+        """Request that a run stops; return whether its process looks for requests."""
+        return self._access.write(lambda db: stop_requests.request_stop(db, run_id, by), "the request")
+
+    def stop_request(self, run_id: str) -> str | None:
+        """Return who requested that a run stops; empty if nobody did, None if its process does not look for requests."""
+        return self._access.read(lambda db: stop_requests.stop_request(db, run_id))
 
     def _save_calculated(self, save: Callable[["Connection"], None]) -> None:
         if self._access.is_writable:

@@ -13,7 +13,7 @@ from tests.reports.viewer.conftest import POLICY, SESSION, TOKEN, asked, from_br
 
 RUN = "20261121-101500-3f9a"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-TAKING_FORMS = ("/labels", "/label/start")
+TAKING_FORMS = ("/labels", "/label/start", "/stop")
 HOST = ("host", "127.0.0.1:7878")
 COOKIE = ("cookie", f"{POLICY.cookie}={TOKEN}")
 HOSTILE = {
@@ -68,7 +68,7 @@ def test_hostile_headers_open_no_route_to_any_method(app, hostile):
 def test_hostile_headers_send_no_form_even_with_its_key(app, hostile):
     kind = ("content-type", "application/x-www-form-urlencoded")
     origin = () if "origin" in hostile else (("origin", "http://127.0.0.1:7878"),)
-    for address in (*routes(app), "/labels"):
+    for address in (*routes(app), *TAKING_FORMS):
         answer = asked(app, address, "POST", [*HOSTILE[hostile], kind, *origin], f"key={POLICY.key}".encode())
         assert answer.status in (400, 403), address
 
