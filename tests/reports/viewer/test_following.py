@@ -114,14 +114,16 @@ def watched(page) -> list:
 def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     page.goto(followed.page())
     assert "No case has finished yet" in page.inner_text("main")
-    page.fill("input[name=text]", "sq")
-    page.focus("input[name=text]")
+    page.fill("input[name=q]", "sq")
+    page.focus("input[name=q]")
     followed.write(1)
     comes(page, "text=1 trial so far")
     comes(page, "tr[data-id] >> text=case-001")
     page.click("details.spread >> nth=0 >> summary")
-    page.focus("input[name=text]")
+    page.focus("input[name=q]")
     page.keyboard.type("uares")
+    page.wait_for_url("**q=squares*")
+    comes(page, "tr[data-id] >> text=case-001")
     before = page.query_selector("tr[data-id] >> text=case-001")
     followed.write(*range(2, 9), 0)
     comes(page, "text=9 trials so far")
@@ -132,8 +134,8 @@ def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     comes(page, "text=The run has ended.")
     comes(page, ".outcome")
     assert page.locator(".badge.live").count() == 0
-    assert page.evaluate("document.activeElement.name") == "text"
-    assert page.input_value("input[name=text]") == "squares"
+    assert page.evaluate("document.activeElement.name") == "q"
+    assert page.input_value("input[name=q]") == "squares"
     assert page.get_attribute("details.spread >> nth=0", "open") is not None
     count = len(watched(page))
     pass_by(page)
@@ -186,7 +188,7 @@ def test_a_row_that_is_in_use_stays_when_it_would_leave_the_page(followed, page)
     followed.write(*range(5))
     comes(page, "text=30 trials so far")
     assert page.evaluate("document.activeElement.innerText") == last
-    page.focus("input[name=text]")
+    page.focus("input[name=q]")
     comes(page, "tr[data-id]:nth-child(25):last-child >> text=case-029")
 
 

@@ -21,7 +21,7 @@ def fallen(store):
 
 
 def test_the_chart_says_which_run_is_outside_of_which_limit(fallen):
-    page = from_browser(fallen, "/trends").text
+    page = from_browser(fallen, "/trends?of=pass+rate").text
     section = page[page.index('<h2 id="limits">') : page.index('<h2 id="runs">')]
     assert "over 11 runs with control limits" in section
     assert re.search(r"Worse: run-10: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", section)

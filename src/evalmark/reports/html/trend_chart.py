@@ -185,6 +185,9 @@ class RunMetrics:
 
     outcome: Outcome
     figures: Mapping[tuple[str, str], MeasuredValue]
+    median_seconds: float | None = None
+    """The median time of the target; None if it is unknown."""
+    p95_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +225,8 @@ def run_metrics(summary: Summary, verdict: GateVerdict) -> RunMetrics:
     return RunMetrics(
         outcome=verdict.outcome if verdict.gated else "",
         figures={key: value for key, value in figures.items() if value is not None},
+        median_seconds=summary.total.seconds_median,
+        p95_seconds=summary.total.seconds_p95,
     )
 
 

@@ -1,18 +1,21 @@
 """The page of trends: a metric over the runs of one or several suites."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from evalmark.core.errors import EvalmarkError
+from evalmark.core.money import money
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
+from evalmark.core.values.spending import total_spending
 from evalmark.reports.html.trend_chart import (
     BY_RATE,
     DASHES,
     RunMetrics,
+    TrendLine,
     TrendRun,
     draw_limits,
     draw_trend,
@@ -20,7 +23,10 @@ from evalmark.reports.html.trend_chart import (
     points_of,
     trend_lines,
 )
+from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel
+from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, start_lines
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.stats.comparison.baseline_choice import runs_of_series
 from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest_runs, run_values
 
@@ -38,7 +44,7 @@ EVERY = "*"
 
 
 def show(context: PageContext, request: Request) -> Response:
-    """Show the page."""
+    """Show all measures of a suite as small multiples, or one in detail."""
     query = request.query_params
     values = page_values(context.view, context.metrics, query.get("suite", ""), query.get("of", ""))
     return context.page(request, "trends.html", values)
@@ -56,6 +62,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     metrics = listed.of(lines)
     names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
     measures = [BY_RATE, *(names if suite != EVERY else ())]
+    shows_all = suite != EVERY and name not in measures
     name = name if name in measures else BY_RATE
     trend_runs = [_trend_run(place, line, metrics.get(line.run.id)) for place, line in enumerate(lines)]
     trends, unit = trend_lines(trend_runs, name)
@@ -64,7 +71,13 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     days = [one_line(line.run.created[:10]) for line in lines]
     limits = [] if suite == EVERY or not lines else _limits(view, recent, lines)
     drawn = [one for one in limits or () if (one.metric or BY_RATE) == name]
+    panels = list(suite_panels(trend_runs, lines, measures, limits or ())) if shows_all else []
     return {
+        "shows_all": shows_all,
+        "panels": [
+            (panel, draw_panel(panel, [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]))
+            for panel in panels
+        ],
         "limits": [(one.target, draw_limits(one)) for one in drawn],
         "outside": list(outside_lines(limits or ())),
         "starts": list(start_lines(drawn)),
@@ -97,6 +110,63 @@ def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) ->
     except EvalmarkError:  # a result is damaged, or a run was deleted: its own page shows the error
         return []
     return None if series is None else [newest_runs(one, MOST) for one in series]
+
+
+def suite_panels(
+    trend_runs: Sequence[TrendRun], lines: Sequence[RunLine], measures: Sequence[str], limits: Sequence[MetricSeries]
+) -> Iterator[TrendPanel]:
+    """Yield the panels of a suite: the pass rate, each metric, cost and time."""
+    for name in measures:
+        trends, unit = trend_lines(trend_runs, name)
+        drawn = [_panel_line(line, name, lines, limits if len(trends) == 1 else ()) for line in trends if line.points]
+        if drawn:
+            title = "Pass rate" if name == BY_RATE else name
+            yield TrendPanel(title=title, measure=name, unit=unit, lines=drawn)
+    costs = {place: _cost_point(line) for place, line in enumerate(lines)}
+    if known := {place: point for place, point in costs.items() if point is not None}:
+        yield TrendPanel(title="Cost of a trial", note="judges included", unit="dollars", lines=[("cost", known)])
+    times = [("median", "median_seconds"), ("95th percentile", "p95_seconds")]
+    if drawn := [(title, points) for title, field in times if (points := _time_points(trend_runs, field))]:
+        yield TrendPanel(title="Seconds of an output", note="median; dashed: 95th percentile", lines=drawn)
+
+
+def _panel_line(
+    line: TrendLine, name: str, lines: Sequence[RunLine], limits: Sequence[MetricSeries]
+) -> tuple[str, Mapping[int, PanelPoint]]:
+    several = [one for one in limits if (one.metric or BY_RATE) == name]
+    by_run = {one.run.id: (several[0], one.point) for one in several[0].runs} if len(several) == 1 else {}
+    points = {}
+    for point in line.points:
+        series, limit = by_run.get(lines[point.place].run.id, (None, None))
+        points[point.place] = PanelPoint(
+            value=point.value,
+            text=point.text,
+            interval=point.interval,
+            interval_text=point.interval_text,
+            limits=(None, None) if limit is None else (limit.low, limit.high),
+            change="" if series is None or limit is None else series.change(limit),
+        )
+    return line.name, points
+
+
+def _cost_point(line: RunLine) -> PanelPoint | None:
+    """Return what a trial cost; None if a price is unknown, or cached replies made the run cheaper."""
+    spent = total_spending(line.spending)
+    if spent.cost is None or spent.unknown_cost or spent.replayed or not line.trials:
+        return None
+    return PanelPoint(value=spent.cost / line.trials, text=f"{money(spent.cost / line.trials)} a trial")
+
+
+def _time_points(trend_runs: Sequence[TrendRun], field: str) -> Mapping[int, PanelPoint]:
+    values = {one.place: getattr(one.metrics, field) for one in trend_runs if one.metrics is not None}
+    return {
+        place: PanelPoint(value=value, text=duration(value)) for place, value in values.items() if value is not None
+    }
+
+
+def _panel_run(trend_run: TrendRun, line: RunLine) -> PanelRun:
+    outcome = trend_run.metrics.outcome if trend_run.metrics else ""
+    return PanelRun(href=run_path(line.run.id), description=trend_run.description, outcome=outcome)
 
 
 def suite_of(run: Run) -> str:

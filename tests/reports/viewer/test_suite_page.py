@@ -1,0 +1,84 @@
+"""The page of a suite: each measure over its runs as a small chart, and a way from there to a run."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from evalmark.core.values.run import Gate
+from evalmark.core.values.spending import Spending
+from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel
+from evalmark.reports.viewer.urls.paths import run_path
+
+from .conftest import a_run, keep, result, shown
+from .test_pages import page, words
+
+RUNS = [f"2026111{day}-101500-3f9a" for day in range(5)]
+
+
+def suite_run(number, **fields):
+    created = f"2026-11-1{number}T10:15:00+00:00"
+    return a_run(RUNS[number], suite="faq.yaml", created=created, gate=Gate(min_pass_rate=0.6), **fields)
+
+
+@pytest.fixture
+def pages(store):
+    for number in range(5):
+        first = 0 if number < 4 else 1
+        keep(store, suite_run(number), [result(3 * case if first else case) for case in range(9)])
+    return shown(store)
+
+
+def cards(text):
+    return dict(
+        re.findall(r'<li class="panel-card">\s*<h2>(?:<a[^>]*><bdi>)?([^<]*).*?<svg(.*?)</svg>', text, re.DOTALL)
+    )
+
+
+def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its_run(pages):
+    text = page(pages, "/trends?suite=faq.yaml")
+    panels = cards(text)
+    assert [*panels] == ["Pass rate", "similarity", "correct", "Cost of a trial", "Seconds of an output"]
+    for picture in panels.values():
+        assert re.findall(r'<a href="([^"]*)" tabindex="-1"', picture) == [run_path(run) for run in RUNS]
+    assert len(re.findall('class="failed-run"', panels["Pass rate"])) == 1
+    assert re.search(r"squares, 2026-11-14T10:15:00\+00:00: 0 % [^<]*gate failed", panels["Pass rate"])
+    assert "$0.00047 a trial" in panels["Cost of a trial"]
+
+
+def test_a_measure_is_shown_large_by_its_name(pages):
+    text = page(pages, "/trends?suite=faq.yaml")
+    assert 'href="/trends?suite=faq.yaml&amp;of=similarity"' in text
+    large = page(pages, "/trends?suite=faq.yaml&of=similarity")
+    assert cards(large) == {}
+    assert "Mean of similarity" in large or "mean of" in words(large)
+
+
+@pytest.mark.parametrize(
+    "spending",
+    [
+        pytest.param(Spending(model="m", calls=9, cost=None, unknown_cost=9), id="an unknown price"),
+        pytest.param(Spending(model="m", calls=1, replayed=8, cost=0.1), id="cached replies, which cost nothing"),
+    ],
+)
+def test_a_run_whose_cost_says_nothing_about_a_trial_is_left_out_of_the_costs(store, spending):
+    kept = keep(store, suite_run(0), [result(1)], ends=False)
+    store.finish(replace(kept, status="complete", finished="2026-11-10T10:16:00+00:00", spending=(spending,)))
+    assert "Cost of a trial" not in cards(page(shown(store), "/trends"))
+
+
+def test_marks_say_how_a_gate_ended_and_what_is_outside_of_its_limits():
+    runs = [PanelRun(href=f"/runs/{n}", description=f"run {n}", outcome=o) for n, o in enumerate(("pass", "fail", ""))]
+    points = {
+        0: PanelPoint(value=0.8, text="80 %", limits=(0.5, 0.9)),
+        1: PanelPoint(value=0.2, text="20 %", limits=(0.5, None), change="worse"),
+    }
+    drawn = draw_panel(TrendPanel(title="Pass rate", unit="share", lines=[("all", points)]), runs)
+    assert drawn.count('class="cut"') == 3
+    assert drawn.count('class="ring"') == drawn.count('class="cross"') == drawn.count('class="stop line-0"') == 1
+    assert "run 1: 20 %, outside of its control limits: worse, gate failed" in drawn
+    assert drawn.count("<a ") == 2
+
+
+def test_without_points_there_is_no_chart():
+    assert draw_panel(TrendPanel(title="x", lines=[]), []) == ""
