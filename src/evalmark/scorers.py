@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from evalmark.interop.openai_evals.graders import OpenAIGrader, OpenAIModelGrader
     from evalmark.interop.promptfoo.python_assertion import PythonAssertion
     from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
     from evalmark.scoring.builtin.answer_quality import AnswerQuality
@@ -48,6 +49,8 @@ __all__ = [
     "JudgedAssertions",
     "Length",
     "Numeric",
+    "OpenAIGrader",
+    "OpenAIModelGrader",
     "PythonAssertion",
     "Regex",
     "Similarity",
@@ -80,6 +83,8 @@ __getattr__ = lazy_getattr(
         "JudgedAssertions": "evalmark.interop.shared.assertions",
         "Length": "evalmark.scoring.builtin.checks",
         "Numeric": "evalmark.scoring.builtin.numeric",
+        "OpenAIGrader": "evalmark.interop.openai_evals.graders",
+        "OpenAIModelGrader": "evalmark.interop.openai_evals.graders",
         "PythonAssertion": "evalmark.interop.promptfoo.python_assertion",
         "Regex": "evalmark.scoring.builtin.checks",
         "Similarity": "evalmark.scoring.builtin.similarity",

@@ -24,6 +24,7 @@ from tests.test_docs import DOCS, name
 
 TESTED_ELSEWHERE = {
     "cluster.md": "needs Ray: tests/runs/cluster/test_recipes.py",
+    "openai-evals.md": "needs an account: tests/cli/test_openai_evals_page.py",
     "python.md": "its Python blocks: tests/test_docs.py",
     "quality.md": "its Python blocks: tests/test_docs.py",
     "recording.md": "its Python blocks: tests/test_docs.py",

@@ -73,22 +73,26 @@ def test_what_the_api_of_openai_gives_is_read(tmp_path):
         tmp_path / "out", {"e.json": json.dumps(EVAL), "r.json": json.dumps(RUN), "o.json": json.dumps(OUTPUTS)}
     )
     imported = import_openai_evals(out)
-    wrong, broken = imported.run.results
-    assert (wrong.output.value, wrong.verdict, wrong.trial.target) == ("Software", "fail", "small-2025")
+    [run] = imported.runs
+    wrong, broken = run.results
+    assert (wrong.output.value, wrong.verdict, wrong.trial.target) == ("Software", "fail", "openai/small")
+    assert [score.name for score in wrong.scores] == ["Match"]
     assert (wrong.trial.case.expected, wrong.trial.case.input) == ("Hardware", {"ticket": "My monitor is dead"})
     assert broken.output.error == "overloaded"
-    assert imported.run.created == "2025-07-20T08:26:40Z"
-    fates = {part.name.split(" ")[2]: part.outcome for part in imported.parts if "testing_criteria" in part.name}
-    assert fates == {"'Match'": "kept", "'near'": "left", "'code'": "left out", "'coherence'": "left", "'quality'": "kept"} | {
-        "'near'": "left out", "'coherence'": "left out",
-    }  # fmt: skip
+    assert (run.name, run.given_name, run.suite) == ("Tickets", "first", "suite.yaml")
+    outcomes = {name: part.outcome for part in imported.parts for name in (part.name, *part.others)}
+    graders = {name.split("'")[1]: outcome for name, outcome in outcomes.items() if "testing_criteria" in name}
+    assert graders == {
+        "Match": "kept",
+        "near": "kept",
+        "code": "left out",
+        "coherence": "changed",
+        "quality": "left out",
+    }
     suite, cases = suite_of(imported, tmp_path / "in")
-    assert [metric.label for metric in suite.metrics] == ["Match", "metrics/quality.yaml"]
+    assert [metric.label for metric in suite.metrics] == ["Match", "near", "coherence"]
     assert cases[0].expected == "Hardware"
     assert suite.target.models == ("openai/small",)
-    metric = read_metric(tmp_path / "in" / "metrics" / "quality.yaml")
-    assert metric.template == ("Score {{input}}", "{{output}} { % x % } {y}")
-    assert (metric.measure.kind, metric.threshold) == ("percentage", 0.6)
     assert "def grade" not in str(imported.files)
 
 
@@ -106,11 +110,11 @@ def test_two_evals_of_a_folder_are_two_suites(tmp_path):
     assert imported.suites == ("Tickets/suite.yaml", "Moods/suite.yaml")
     laid_out(tmp_path / "in", imported.files)
     tickets, moods = (read_suite(tmp_path / "in" / name) for name in imported.suites)
-    assert [metric.label for metric in tickets.metrics] == ["Match", "metrics/quality.yaml"]
+    assert [metric.label for metric in tickets.metrics] == ["Match", "near", "coherence"]
     assert [metric.name for metric in moods.metrics] == ["contains"]
     [case] = read_cases(tmp_path / "in" / "Moods" / "cases.jsonl")
     assert (case.input, case.expected) == ({"ticket": "Hm"}, "Hardware")
-    assert len(imported.run.results) == 2
+    assert [len(run.results) for run in imported.runs] == [2]
 
 
 def test_what_belongs_to_none_of_two_evals_is_refused(tmp_path):
@@ -143,7 +147,8 @@ def test_prompts_of_a_folder_that_judge_otherwise_are_suites_of_their_own(tmp_pa
 def test_an_eval_of_promptpex_is_read(shared, tmp_path):
     file = shared / "data" / "promptpex" / "samples" / "speech-tag" / "speech-tag" / "evals.create.json"
     imported = import_openai_evals(file)
-    assert any(part.outcome == "kept" for part in imported.parts)
+    assert {part.outcome for part in imported.parts} == {"changed"}
+    assert "told to reply" in imported.parts[0].to
 
 
 SAMPLES = '{"input": [{"role": "system", "content": "Answer."}, {"role": "user", "content": "2+2?"}], "ideal": ["4", "four"]}\n{"input": "Sky?", "ideal": "blue", "level": 1}\n'
@@ -244,18 +249,13 @@ def test_the_samples_of_a_log_are_those_of_its_eval(tmp_path):
     ("criterion", "why"),
     [
         pytest.param(
-            {"type": "string_check", "input": "{{sample.output_text}}", "reference": "{{item.other}}", "operation": "eq"},
-            "compares with `other` of the items, and a case has one expected answer, `correct_label`",
-            id="another reference",
-        ),
-        pytest.param(
             {"type": "text_similarity", "input": "{{sample.output_text}}", "reference": "x", "evaluation_metric": "cosine", "pass_threshold": 0.5},
-            "compares with its own text",
+            "compares embeddings of something else",
             id="a text",
         ),
         pytest.param(
             {"type": "text_similarity", "input": "{{item.ticket}}", "reference": "{{item.correct_label}}", "evaluation_metric": "cosine", "pass_threshold": 0.5},
-            "reads something else than the whole output",
+            "compares embeddings of something else",
             id="an input",
         ),
     ],
@@ -266,16 +266,6 @@ def test_a_criterion_that_compares_with_something_else_is_left_out(tmp_path, cri
     (part,) = [part for part in import_openai_evals(out).parts if "'more'" in part.name]
     assert part.outcome == "left out"
     assert why in part.to
-
-
-def test_a_judge_is_shown_the_reference_answer_whatever_its_name(tmp_path):
-    judged = {"type": "label_model", "name": "fits", "model": "j", "labels": ["A", "B"], "passing_labels": ["A"],
-              "input": [{"role": "user", "content": "{{item.ticket}} {{item.reference}} {{item.right}} {{sample.output_text}}"}]}  # fmt: skip
-    check = {**EVAL["testing_criteria"][0], "reference": "{{item.right}}"}
-    body = {**EVAL, "testing_criteria": [check, judged]}
-    out = laid_out(tmp_path / "out", {"e.json": json.dumps(body), "r.json": json.dumps(RUN)})
-    text = import_openai_evals(out).files["metrics/fits.yaml"]
-    assert "{{input}} (in the input above) {{expected}} {{output}}" in text
 
 
 def registry(folder, evals=REGISTRY, samples=SAMPLES, **more):

@@ -13,16 +13,17 @@ from evalmark.cli.terminal.output import print_line, print_store_note, print_tex
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
 from evalmark.interop.shared.import_options import ImportOptions
-from evalmark.interop.shared.import_result import ImportedPart, ImportResult
+from evalmark.interop.shared.import_result import ORIGIN, ImportedPart, ImportResult
 from evalmark.reports.terminal.imports import import_screen
 from evalmark.runs.execution.run_writer import save_runs
-from evalmark.storage.store.store import open_store
+from evalmark.storage.store.store import Store, open_store
 
 from . import flags
 from .imported_suites import Rewrite, write_suites
 
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
+    from evalmark.core.values.run import Run
 
 
 class Importer(NamedTuple):
@@ -37,7 +38,7 @@ class Importer(NamedTuple):
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {
         "promptfoo": Importer("promptfoo.importer:import_promptfoo", ("--code", "--map-provider")),
-        "openai-evals": Importer("openai_evals.importer:import_openai_evals", ("--code",)),
+        "openai-evals": Importer("openai_evals.importer:import_openai_evals", ("--code", "--from-api", "--base-url")),
         "openai-registry": Importer("openai_evals.registry_importer:import_openai_registry", ("--eval",)),
         "github-models": Importer("github_models.importer:import_github_models"),
         "inspect": Importer("inspect_logs.importer:import_inspect"),
@@ -74,6 +75,16 @@ MapProvider = Annotated[
     typer.Option("--map-provider", metavar="OLD=NEW", help="promptfoo: the model for a provider. Repeatable."),
 ]
 EvalName = Annotated[str | None, typer.Option("--eval", metavar="NAME", help="openai-registry: import this eval only.")]
+FromApi = Annotated[
+    bool,
+    typer.Option("--from-api", help="openai-evals: first download all evals of the account into the folder PATH."),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url", metavar="URL", help="Where --from-api downloads: OpenAI, or an Azure resource or project."
+    ),
+]
 Partial = Annotated[
     bool,
     typer.Option("--partial", help="Write the suite even if parts of the tests cannot be imported."),
@@ -97,6 +108,8 @@ def import_files(  # noqa: PLR0913  one parameter a flag
     code: Code = None,
     map_provider: MapProvider = None,
     eval_name: EvalName = None,
+    from_api: FromApi = False,
+    base_url: BaseUrl = None,
     partial: Partial = False,
     force: Force = False,
     update: Update = False,
@@ -109,7 +122,13 @@ def import_files(  # noqa: PLR0913  one parameter a flag
     a part of the tests cannot be imported, nothing is written, unless --partial is given. No code in the files runs
     unless --code names it.
     """
-    given = {"--code": code, "--map-provider": map_provider, "--eval": eval_name}
+    given = {
+        "--code": code,
+        "--map-provider": map_provider,
+        "--eval": eval_name,
+        "--from-api": from_api,
+        "--base-url": base_url,
+    }
     options = ImportOptions(
         code=tuple(code or ()), providers=_provider_map(map_provider or []), eval_name=eval_name or ""
     )
@@ -120,7 +139,11 @@ def import_files(  # noqa: PLR0913  one parameter a flag
         raise ConfigError(f"{'--force' if force else '--update'} needs the folder to write to: -o DIR")
     if force and update:
         raise ConfigError("--force overwrites edited files, and --update keeps them; name one of the two.")
+    if base_url and not from_api:
+        raise ConfigError("--base-url says where --from-api downloads; add --from-api, or leave it out.")
     settings = flags.settings(store=store)
+    if from_api:
+        _download(paths, base_url, settings)
     imports = [(path, read(path)) for path in paths]
     for path, imported in imports:
         _check_output(path, imported, output)
@@ -133,17 +156,42 @@ def import_files(  # noqa: PLR0913  one parameter a flag
 
 def _store(imports: list[tuple[Path, ImportResult]], settings: "Settings") -> None:
     """Store the runs, and print what became of each part."""
-    if not any(imported.run is not None for _, imported in imports):
+    if not any(imported.every_run for _, imported in imports):
         for path, imported in imports:
             _print_parts(path, imported)
         return
     with open_store(settings.store, notes=print_store_note) as run_store:
-        runs = iter(save_runs([imported.run for _, imported in imports if imported.run is not None], run_store))
+        stored = _stored_before(run_store) if any(imported.runs for _, imported in imports) else {}
+        new = [run for _, imported in imports for run in imported.every_run if _origin(run) not in stored]
+        saved = iter(save_runs(new, run_store))
         for path, imported in imports:
             _print_parts(path, imported)
-            if imported.run is not None:
-                run = next(runs)
-                print_line(f"  Stored as {run.id}; show it with: evalmark show {run.id} --overview")
+            for run in imported.every_run:
+                before = stored.get(_origin(run))
+                origin = f" ({_origin(run)[1].rstrip('.')})" if imported.runs and _origin(run)[1] else ""
+                action = f"Stored before as {before}" if before else f"Stored as {(before := next(saved).id)}"
+                print_line(f"  {action}{origin}; show it with: evalmark show {before} --overview")
+
+
+def _origin(run: "Run") -> tuple[str, str]:
+    """Return the suite of a run, and the note on where it was imported from; empty if there is none."""
+    return run.name, next((note for note in run.notes if note.startswith(ORIGIN)), "")
+
+
+def _stored_before(run_store: "Store") -> dict[tuple[str, str], str]:
+    """Return the ids of the runs that an earlier import stored, by their origin."""
+    return {origin: run.id for run in run_store.runs() if (origin := _origin(run))[1]}
+
+
+def _download(paths: list[Path], base_url: str | None, settings: "Settings") -> None:
+    """Download the evals of an account into a folder."""
+    if len(paths) > 1 or (paths[0].exists() and not paths[0].is_dir()):
+        raise ConfigError("--from-api downloads into one folder; name it as PATH.")
+    download = importlib.import_module("evalmark.interop.openai_evals.download")
+    asyncio = importlib.import_module("asyncio")
+    found = asyncio.run(download.download_account(paths[0], base_url, settings, print_line))
+    numbers = (count(found.runs, "run"), count(found.items, "output item"), count(found.files, "file"))
+    print_line(f"{paths[0]}: {count(found.evals, 'eval')} with {', '.join(numbers)}.")
 
 
 def _print_parts(path: Path, imported: ImportResult) -> None:
@@ -154,13 +202,13 @@ def _print_parts(path: Path, imported: ImportResult) -> None:
 
 def _check_output(path: Path, imported: "ImportResult", output: Path | None) -> None:
     """Refuse an import that has nothing to store or write, or no folder to write to."""
-    if imported.run is None and not imported.files:
+    if not imported.every_run and not imported.files:
         raise ConfigError(
             f"{path}: contains neither tests nor results, so there is nothing to import. A prompt alone needs no import: "
             "evalmark generate makes tests for a .prompty or .prompt.yml file, and evalmark run sends it to a model."
         )
     if output is None:
-        if imported.run is None:
+        if not imported.every_run:
             raise ConfigError(f"{path}: contains tests but no results; write them as a suite with: -o DIR")
         return
     if not imported.files:
@@ -224,9 +272,13 @@ def _reader(name: str, given: list[str], options: ImportOptions) -> Callable[[Pa
 
 
 def _title(path: Path, imported: "ImportResult") -> str:
-    run = imported.run
-    if run is None:
+    runs = imported.every_run
+    if not runs:
         return str(path)
-    targets = len({result.trial.target for result in run.results})
-    cases = sum(info.rows or 0 for info in run.datasets)
-    return f"{path}: {count(len(run.results), 'result')} of {count(cases, 'case')} on {count(targets, 'target')}"
+    results = [result for run in runs for result in run.results]
+    targets = len({result.trial.target for result in results})
+    cases = len({(run.name, result.trial.dataset, result.trial.case.id) for run in runs for result in run.results})
+    if imported.run is not None:
+        cases = sum(info.rows or 0 for info in imported.run.datasets)
+    of_runs = f" in {count(len(runs), 'run')}" if len(runs) > 1 else ""
+    return f"{path}: {count(len(results), 'result')}{of_runs} of {count(cases, 'case')} on {count(targets, 'target')}"

@@ -26,7 +26,13 @@ else:
     tomllib = LazyModule("tomllib")
 
 IMPORTED_SUITE_SCORERS = frozenset(
-    ("evalmark.scorers:Assertions", "evalmark.scorers:JudgedAssertions", "evalmark.scorers:PythonAssertion")
+    (
+        "evalmark.scorers:Assertions",
+        "evalmark.scorers:JudgedAssertions",
+        "evalmark.scorers:OpenAIGrader",
+        "evalmark.scorers:OpenAIModelGrader",
+        "evalmark.scorers:PythonAssertion",
+    )
 )
 """The scorers that `evalmark import` writes into suites."""
 _SCORER_PACKAGES = (

@@ -62,6 +62,15 @@ def evals_endpoint(environ: Mapping[str, str], base_url: str | None = None) -> E
     return endpoint
 
 
+def headers_of(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers of a request to the evals API, with the key."""
+    preview = {"aoai-evals": "preview"} if endpoint.base_url.endswith(_AZURE_PATH) else {}  # Azure's evals need it
+    if not endpoint.key:
+        return preview
+    key = {"api-key": endpoint.key} if endpoint.provider == "azure" else {"authorization": f"Bearer {endpoint.key}"}
+    return preview | key
+
+
 def _is_azure(address: str) -> bool:
     parts = urlsplit(address)
     return (parts.hostname or "").endswith(_AZURE_HOSTS) or parts.path.endswith(_AZURE_PATH)
@@ -97,10 +106,9 @@ def _was_never_sent(error: ModelCallError) -> bool:
 
 async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: HttpClient, within: float) -> str:
     require_key(endpoint)
-    headers = {"api-key": endpoint.key} if endpoint.provider == "azure" else {"authorization": f"Bearer {endpoint.key}"}
     url = f"{endpoint.base_url}/{what}"
     try:
-        answer = await http.post(url, encode_body(body, endpoint), headers if endpoint.key else {}, within=within)
+        answer = await http.post(url, encode_body(body, endpoint), headers_of(endpoint), within=within)
         data = read_json(answer, endpoint)
     except ModelCallError as error:
         if error.fault != "transient" or _was_never_sent(error):

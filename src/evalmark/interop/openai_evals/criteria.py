@@ -1,21 +1,37 @@
 """Convert checks to testing criteria of OpenAI's evals API, and back."""
 
+import json
 import re
-from collections.abc import Mapping
-from typing import Any
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from evalmark.core.text import count
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.inputs.documents.serialization import json_text
 from evalmark.interop.shared.export_run import ExportCheck
 from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
 from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft
-from evalmark.interop.shared.items import is_number, list_or_empty, texts_of
+from evalmark.interop.shared.import_options import DEFAULT_OPTIONS, ImportOptions
+from evalmark.interop.shared.items import case_data_of, dict_or_empty, generated_row_id, is_number, texts_of
 from evalmark.interop.shared.model_names import openai_model_name
 from evalmark.scoring.judges.metric import MetricFile
+
+from .formula import FormulaError
+from .foundry import grader_of_foundry
+from .graders import GraderError, check_grader, grader_module, graders_in, needs_model, python_graders
 
 OUTPUT = "{{sample.output_text}}"
 EXPECTED = "{{item.expected}}"
 _ITEM = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)\s*\}\}")
-_SAMPLE = re.compile(r"\{\{\s*sample\.(output_text|output_json)\s*\}\}")
+_OUTPUT = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
 _ANY = re.compile(r"\{\{.*?\}\}|\{%|%\}", re.DOTALL)
+GRADER = "evalmark.scorers:OpenAIGrader"
+MODEL_GRADER = "evalmark.scorers:OpenAIModelGrader"
+EMBEDDINGS = "openai/text-embedding-3-large"
+"""The embedding model of OpenAI's `cosine` metric."""
 
 Data = dict[str, Any]
 
@@ -30,11 +46,24 @@ def criteria_of(check: ExportCheck, variables: Mapping[str, str]) -> list[Data]:
     Raises:
         NoCriterionError: there is no equivalent.
     """
+    if check.scorer in (GRADER, MODEL_GRADER):
+        return [_own_grader(check)]
     if check.metric is not None:
         return [_judged(check, check.metric, variables)]
     if check.scorer in _MAKERS:
         return _MAKERS[check.scorer](check)
     raise NoCriterionError("has no equivalent among the API's graders")
+
+
+def _own_grader(check: ExportCheck) -> Data:
+    """Return the grader of a metric that was imported, with the keys that exported items have."""
+    grader = json.dumps({**dict_or_empty(check.settings.get("grader")), "name": check.name})
+    if expected := check.settings.get("expected"):
+        grader = re.sub(rf"\{{\{{\s*item\.{re.escape(expected)}\s*\}}\}}", EXPECTED, grader)
+    if graded := check.settings.get("graded"):
+        grader = re.sub(rf"\{{\{{\s*item\.{re.escape(graded)}\s*\}}\}}", OUTPUT, grader)
+    found: Data = json.loads(grader)
+    return found
 
 
 def _equals(check: ExportCheck) -> list[Data]:
@@ -116,60 +145,165 @@ def _message(role: str, content: str) -> Data:
 # From criteria to checks.
 
 
+class EvalKeys(NamedTuple):
+    """Which keys of an eval's items are fields of a case."""
+
+    expected: str = ""
+    """The key of the reference answer; empty if there is none."""
+    graded: str = ""
+    """The key of the output, if the items have the outputs; empty if a sample has them."""
+    only_texts: bool = True
+    """Whether every reference answer is a text."""
+
+    def case(self, item: Mapping[str, Any]) -> Data:
+        """Return the fields of the case of an item."""
+        rest = {key: value for key, value in item.items() if key != self.graded}
+        case = case_data_of(rest, self.expected or None)
+        return case if "id" in rest else {**case, "id": generated_row_id(item if not self.graded else rest)}
+
+    @property
+    def settings(self) -> Data:
+        """The settings of a grader that name the keys."""
+        return {key: value for key, value in (("expected", self.expected), ("graded", self.graded)) if value}
+
+
+def keys_of(criteria: Any, items: Iterable[Any]) -> EvalKeys:
+    """Return the keys of an eval's items, by its criteria and the items themselves."""
+    rows = [item for item in items if isinstance(item, dict)]
+    expected = reference_of(criteria) or ""
+    if not expected and rows:
+        case = case_data_of(rows[0])
+        expected = next((key for key, value in rows[0].items() if "expected" in case and value is case["expected"]), "")
+    graded = _graded_key(criteria)
+    values = [row[expected] for row in rows if expected in row]
+    return EvalKeys(expected, "" if graded == expected else graded, all(isinstance(value, str) for value in values))
+
+
 def reference_of(criteria: Any) -> str | None:
     """Return the item key of the reference answer, according to the string and similarity graders."""
     for criterion in criteria if isinstance(criteria, list) else ():
-        if isinstance(criterion, dict) and criterion.get("type") in ("string_check", "text_similarity"):
-            found = _ITEM.fullmatch(str(criterion.get("reference", "")).strip())
-            if found:
-                return found[1]
+        if not isinstance(criterion, dict):
+            continue
+        reference = criterion.get("reference")
+        if criterion.get("type") == "azure_ai_evaluator":
+            reference = dict_or_empty(criterion.get("data_mapping")).get("ground_truth")
+        elif criterion.get("type") not in ("string_check", "text_similarity"):
+            continue
+        if found := _ITEM.fullmatch(str(reference or "").strip()):
+            return found[1]
     return None
 
 
+def _graded_key(criteria: Any) -> str:
+    """Return the item key of the output, if graders read it there and none reads a sample."""
+    if "sample." in json_text(criteria):
+        return ""
+    texts = [
+        dict_or_empty(one.get("data_mapping")).get("response") or one.get("input")
+        for one in (criteria if isinstance(criteria, list) else ())
+        if isinstance(one, dict)
+    ]
+    found = {match[1] for text in texts if isinstance(text, str) and (match := _ITEM.fullmatch(text.strip()))}
+    return found.pop() if len(found) == 1 else ""
+
+
 def read_criterion(
-    criterion: Mapping[str, Any], place: str, builder: ImportBuilder, expected: str | None = None
+    criterion: Mapping[str, Any],
+    place: str,
+    builder: ImportBuilder,
+    keys: EvalKeys,
+    options: ImportOptions = DEFAULT_OPTIONS,
 ) -> None:
     """Add the metric of a criterion to the import, or record why there is none.
 
-    `expected` is the item key of the reference answer, if a criterion names it.
+    Args:
+        criterion: the grader.
+        place: where it is, with its path in the file.
+        builder: the import.
+        keys: the keys of the eval's items.
+        options: `code` names the Python graders that may run.
     """
     kind = str(criterion.get("type"))
     name = str(criterion.get("name") or kind)
     what = f"{place} {name!r} ({kind})"
-    if kind == "python":
-        builder.part(
-            what, "left out", "it is code; review it, save it in a Python file, and name its function as a metric"
-        )
-        return
-    reader = _READERS.get(kind)
     try:
-        draft = reader(criterion, name, expected) if reader else None
-    except NoCriterionError as error:
+        draft, how = _draft(criterion, name, keys, builder)
+    except (GraderError, FormulaError, NoCriterionError) as error:
         builder.part(what, "left out", f"it {error}")
         return
-    if draft is None:
-        builder.part(what, "left out", "evalmark has no equivalent metric")
-        return
+    if code := python_graders(dict_or_empty(draft.settings.get("grader"))):
+        if not (options.allows() or name in options.code or options.allows(Path(place.partition(":")[0]))):
+            flag = f"--code {shlex.quote(name)}, or --code all"
+            builder.part(what, "left out", f"it is Python code; read it, and let it run with {flag}")
+            return
+        draft = _with_code(draft, keys, builder)
+        how = f"{draft.scorer.partition(':')[0]}.py has the code of {count(len(code), 'grader')}"
     builder.metrics.append(draft)
-    builder.part(
-        what, "kept", f"metric {draft.scorer or 'file'} {draft.name!r}".replace("metric file", "a metric file")
+    changed = how.startswith("changed: ")
+    builder.part(what, "changed" if changed else "kept", how.removeprefix("changed: "))
+
+
+def _draft(criterion: Mapping[str, Any], name: str, keys: EvalKeys, builder: ImportBuilder) -> tuple[MetricDraft, str]:
+    """Return the metric of a grader, and what it is, with `changed: ` if it differs.
+
+    Raises:
+        GraderError, FormulaError, NoCriterionError: there is none.
+    """
+    if criterion.get("type") == "azure_ai_evaluator":
+        grader, how = grader_of_foundry(criterion)
+        return _grader_draft(grader, name, keys), f"changed: {how}"
+    if (plain := _built_in(criterion, name, keys)) is not None:
+        return plain, f"metric {plain.scorer} {name!r}"
+    if criterion.get("type") == "text_similarity" and criterion.get("evaluation_metric") == "cosine":
+        return _cosine(criterion, name, keys, builder)
+    check_grader(criterion)
+    draft = _grader_draft(criterion, name, keys)
+    how = f"metric {draft.scorer.partition(':')[2]} {name!r}, with the grader unchanged"
+    if needs_model(criterion):
+        how = f"changed: {how}; the judge is also told to reply with a reason before the verdict"
+    return draft, how
+
+
+def _grader_draft(grader: Mapping[str, Any], name: str, keys: EvalKeys) -> MetricDraft:
+    asks = needs_model(grader)
+    models = [str(one.get("model")) for one in (grader, *graders_in(grader).values()) if one.get("model")]
+    judge = models[0] if models else ""
+    return MetricDraft(
+        name=name,
+        scorer=MODEL_GRADER if asks else GRADER,
+        settings={"grader": dict(grader), **keys.settings, "name": name},
+        judge=judge if "/" in judge or not judge else f"openai/{judge}",
     )
 
 
-def _read_string(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    if not _SAMPLE.fullmatch(str(criterion.get("input", "")).strip()):
-        raise NoCriterionError("reads something else than the whole output")
-    operation, reference = str(criterion.get("operation")), str(criterion.get("reference", ""))
+def _with_code(draft: MetricDraft, keys: EvalKeys, builder: ImportBuilder) -> MetricDraft:
+    """Return the metric with the code of its graders in a Python file beside the suite."""
+    grader = draft.settings["grader"]
+    text = grader_module(grader, {**keys.settings, "name": draft.name})
+    module = f"grader_{fingerprint(text)[:10]}"
+    builder.files[f"{module}.py"] = text
+    return replace(draft, scorer=f"{module}:scorer", settings={})
+
+
+def _built_in(criterion: Mapping[str, Any], name: str, keys: EvalKeys) -> MetricDraft | None:
+    """Return a built-in check that means the same as a string check; None if there is none."""
+    operation, reference = criterion.get("operation"), criterion.get("reference")
+    graded = _OUTPUT.fullmatch(str(criterion.get("input", "")).strip()) or (
+        keys.graded and _ITEM.fullmatch(str(criterion.get("input", "")).strip())
+    )
+    if criterion.get("type") != "string_check" or not graded or not isinstance(reference, str):
+        return None
     if (match := _ITEM.fullmatch(reference.strip())) is not None:
-        _check_reference(match[1], expected)
-        scorers: dict[str, tuple[str, Data]] = {
+        if match[1] != keys.expected or not keys.only_texts:
+            return None
+        scorers: dict[Any, tuple[str, Data]] = {
             "eq": ("equals", {}),
             "ne": ("not-equals", {}),
             "like": ("contains", {}),
             "ilike": ("contains", {"ignore_case": True}),
         }
-    elif _ANY.search(reference):
-        raise NoCriterionError("compares with a text made from variables")
+    elif not reference or _ANY.search(reference):
+        return None
     else:
         whole = {"pattern": re.escape(reference), "full": True}
         scorers = {
@@ -184,121 +318,16 @@ def _read_string(criterion: Mapping[str, Any], name: str, expected: str | None) 
     return MetricDraft(name=name, scorer=scorer, settings=settings)
 
 
-def _check_reference(key: str, expected: str | None) -> None:
-    if key != expected:
-        raise NoCriterionError(f"compares with `{key}` of the items, and a case has one expected answer, `{expected}`")
-
-
-def _read_similar(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    if not _SAMPLE.fullmatch(str(criterion.get("input", "")).strip()):
-        raise NoCriterionError("reads something else than the whole output")
-    match = _ITEM.fullmatch(str(criterion.get("reference", "")).strip())
-    if match is None:
-        raise NoCriterionError("compares with its own text, but an evalmark metric compares with the expected answer")
-    _check_reference(match[1], expected)
-    metric, least = criterion.get("evaluation_metric"), criterion.get("pass_threshold")
-    if not (isinstance(least, (int, float)) and 0 <= least <= 1):
-        raise NoCriterionError(f"passes from {least!r:.40}, which is not a number from 0 to 1")
-    if metric == "cosine":
-        return MetricDraft(name=name, scorer="similarity", settings={"positive": least})
-    if metric == "fuzzy_match":
-        return MetricDraft(name=name, scorer="edit_similarity", threshold=least)
-    raise NoCriterionError(f"measures by {metric!r:.40}, which no evalmark metric computes in the same way")
-
-
-def _read_labels(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    labels, passing = criterion.get("labels"), criterion.get("passing_labels")
-    if not (isinstance(labels, list) and len(labels) > 1 and isinstance(passing, list)):
-        raise NoCriterionError("names fewer than two labels")
-    choices = {str(label): 1.0 if label in passing else 0.0 for label in labels}
-    score = {"type": "choice", "description": "the label that fits", "choices": choices}
-    return _file(criterion, name, (score, 1.0), expected)
-
-
-def _read_scores(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    low, high = _range(criterion.get("range"))
+def _cosine(criterion: Mapping[str, Any], name: str, keys: EvalKeys, builder: ImportBuilder) -> tuple[MetricDraft, str]:
+    """Return the metric of a grader that compares embeddings."""
     least = criterion.get("pass_threshold")
-    share = (least - low) / (high - low) if is_number(least) else None
-    if share is not None and not 0 <= share <= 1:
-        raise NoCriterionError(f"passes from {least}, outside of its range")
-    if low == int(low) and high == int(high) and high - low > 1:
-        score = {"type": "scale", "description": "the score", "min": int(low), "max": int(high)}
-    else:
-        score = {"type": "percentage", "description": f"the share of the way from {low:g} to {high:g}"}
-    return _file(criterion, name, (score, share), expected)
-
-
-def _range(value: Any) -> tuple[float, float]:
-    if value is None:
-        return 0, 1
-    numbers = [n for n in list_or_empty(value) if is_number(n)]
-    if len(numbers) != 2 or numbers[0] >= numbers[1]:
-        raise NoCriterionError(f"has the range {value!r:.40}, which is not two numbers in order")
-    return numbers[0], numbers[1]
-
-
-def _file(
-    criterion: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None
-) -> MetricDraft:
-    score, threshold = measure
-    texts = [text for message in list_or_empty(criterion.get("input")) if (text := _text(message)).strip()]
-    if not texts:
-        raise NoCriterionError("asks its model nothing")
-    sections = [slots_of_ours(text, expected) for text in texts]
-    if not any("{{output}}" in text for text in sections):
-        raise NoCriterionError("does not show its model the output")
-    expects = any("{{expected}}" in text for text in sections)
-    file = {
-        "name": name,
-        "config": {"needs_history": False, "needs_example_output": expects},
-        "metric_description": name,
-        "score": score,
-        "threshold": threshold,
-        "template": sections,
-    }
-    model = str(criterion.get("model") or "")
-    return MetricDraft(
-        name=name,
-        judge=model if "/" in model or not model else f"openai/{model}",
-        file={key: value for key, value in file.items() if value is not None},
-    )
-
-
-def _text(message: Any) -> str:
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, dict):
-        content = content.get("text")
-    if isinstance(content, list):
-        return "\n".join(_text({"content": part}) for part in content)
-    return content if isinstance(content, str) else ""
-
-
-def slots_of_ours(text: str, expected: str | None) -> str:
-    """Replace the variables of a grader's text by evalmark's slots; other braces are removed.
-
-    The first variable of the input becomes the whole input, and further ones refer to it.
-    """
-    text = _SAMPLE.sub("\0output\1", text)
-    text = _ITEM.sub(lambda found: "\0expected\1" if _is_reference(found[1], expected) else "\0input\1", text)
-    head, slot, rest = text.partition("\0input\1")
-    text = head + slot + rest.replace("\0input\1", "(in the input above)")
-    text = text.replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
-    return text.replace("\0", "{{").replace("\1", "}}")
-
-
-def _is_reference(key: str, expected: str | None) -> bool:
-    """Return whether a key holds the reference answer; if no criterion names the key, its name decides."""
-    return (
-        key == expected
-        if expected is not None
-        else key
-        in ("expected", "ideal", "reference", "ground_truth", "groundtruth", "expected_output", "correct_label")
-    )
-
-
-_READERS = {
-    "string_check": _read_string,
-    "text_similarity": _read_similar,
-    "label_model": _read_labels,
-    "score_model": _read_scores,
-}
+    reference = _ITEM.fullmatch(str(criterion.get("reference", "")).strip())
+    if not _OUTPUT.fullmatch(str(criterion.get("input", "")).strip()) or not reference or reference[1] != keys.expected:
+        raise NoCriterionError("compares embeddings of something else than the output and the expected answer")
+    if not (is_number(least) and 0 <= least <= 1):
+        raise NoCriterionError(f"passes from {least!r:.40}, which is not a number from 0 to 1")
+    draft = MetricDraft(name=name, scorer="similarity", settings={"positive": least})
+    if builder.side is not None:
+        return draft, f"metric similarity {name!r}"
+    builder.options["embeddings"] = EMBEDDINGS
+    return draft, f"metric similarity {name!r}, by {EMBEDDINGS}"

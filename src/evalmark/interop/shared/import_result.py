@@ -8,6 +8,8 @@ from typing import Literal
 from evalmark.core.values.run import Run
 
 _SUITE = re.compile(r"(^|/)suite(-[0-9]+)?\.yaml$")
+ORIGIN = "Imported from "
+"""The start of the note of a run that names its origin; a run with the same name and note is not stored again."""
 PartOutcome = Literal["kept", "changed", "left out", "no effect"]
 
 
@@ -37,11 +39,18 @@ class ImportResult:
 
     run: Run | None = None
     """The results, if any; its id and date are set when it is saved."""
+    runs: tuple[Run, ...] = ()
+    """Further runs, the oldest first, where the files have several; stored like `run`."""
     files: Mapping[str, str] = field(default_factory=dict)
     """The suites and datasets to write: texts by file name."""
     parts: tuple[ImportedPart, ...] = ()
     remarks: tuple[str, ...] = ()
     """Remarks for the user, one sentence each; remarks on a row begin with `file:line`."""
+
+    @property
+    def every_run(self) -> tuple[Run, ...]:
+        """All runs, the oldest first."""
+        return (self.run, *self.runs) if self.run is not None else self.runs
 
     @property
     def dropped(self) -> tuple[ImportedPart, ...]:
