@@ -33,6 +33,15 @@ def case_title(key: str, given: Any = None, position: int | None = None) -> str:
     return _first_words(given) or (f"case {position + 1}" if position is not None else f"case {_short(key, 4)}")
 
 
+def input_title(given: Any, key: str = "", position: int | None = None, longest: int = 240) -> str:
+    """Return the input of a case on one line, or the title of the case if the input has no text.
+
+    >>> input_title({"question": "Where is Paris?", "language": "en"}), input_title("", "paris")
+    ('Where is Paris? · en', 'paris')
+    """
+    return one_line(" · ".join(_texts(given, longest)), longest) or case_title(key, given, position)
+
+
 class CaseTitles:
     """Gives cases their titles; one that another case has already is followed by the start of the generated id.
 
@@ -73,7 +82,7 @@ def _first_words(given: Any) -> str:
     return f"{words if len(words) >= _SHORTEST else start.rstrip()}…"
 
 
-def _texts(given: Any) -> list[str]:
+def _texts(given: Any, longest: int = LONGEST_TITLE * 2) -> list[str]:
     """Return the first texts and numbers in an input; of a list of messages, those of the last one of the user."""
     if isinstance(given, (list, tuple)):
         of_user = [turn for turn in given if isinstance(turn, Mapping) and turn.get("role") == "user"]
@@ -86,6 +95,6 @@ def _texts(given: Any) -> list[str]:
             pending[:0] = value.values()
         elif isinstance(value, (list, tuple)):
             pending[:0] = value[:_LEAVES]
-        elif text := one_line(value, LONGEST_TITLE * 2):
+        elif text := one_line(value, longest):
             leaves.append(text)
     return leaves

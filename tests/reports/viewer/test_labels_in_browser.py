@@ -134,7 +134,7 @@ def test_keys_move_a_cursor_from_row_to_row_and_label_the_row_it_is_on(person, s
     expect(rows.nth(1).locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
     assert (said_of(store, 1), said_of(store, 2)) == (True, False)
     page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text("case-001")
+    expect(page.locator("h1")).to_have_text("What is 1 times 1?")
 
 
 def test_the_cursor_stays_on_the_page_and_in_sight(person):
@@ -230,7 +230,7 @@ def test_keys_can_be_turned_off(person):
 def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to(person, store):
     page = person.goes(run_path(RUN))
     row(page, "case-004").locator("a.name").click()
-    expect(page.locator("h1")).to_have_text("case-004")
+    expect(page.locator("h1")).to_have_text("What is 4 times 4?")
     page.wait_for_load_state("load")
     person.types("d")
     expect(page.locator(".answered button[value=down]")).to_have_attribute("aria-pressed", "true")
@@ -244,15 +244,29 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     assert focused(page) == "Save"
     expect(page.locator(".answered .note", has_text="ann: due to judo")).to_have_count(1)
     person.types("j")
-    expect(page.locator("h1")).to_have_text("case-005")
+    expect(page.locator("h1")).to_have_text("What is 5 times 5?")
     page.wait_for_load_state("load")
     person.types("k")
-    expect(page.locator("h1")).to_have_text("case-004")
+    expect(page.locator("h1")).to_have_text("What is 4 times 4?")
+
+
+def test_a_score_is_called_right_or_wrong_by_one_key(person, store):
+    page = person.goes(f"{run_path(RUN)}/results/4")  # of case-003, which similarity fails
+    person.types("w")
+    expect(page.locator("#score-1 button[value=down]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#announcement")).to_have_text("Wrong: similarity")
+    person.types("2")
+    expect(page.locator("#score-2 .reason > details")).to_have_attribute("open", "")
+    person.types("r")
+    expect(page.locator("#score-2 button[value=up]")).to_have_attribute("aria-pressed", "true")
+    said = {label.about.rpartition("/")[2]: label.liked for label in store.sessions.all_labels()[-2:]}
+    assert said == {"similarity": False, "correct": True}
 
 
 def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(person, store):
     page = person.goes(f"{run_path(RUN)}/results/15")
     remarks = page.locator(".answered .note:not(:has(mark))")
+    page.click("text=Comment or score")
     page.fill("input[name=score]", "0.5")
     page.fill("input[name=comment]", "So <b>so</b>.")
     page.keyboard.press("Enter")

@@ -8,7 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from evalmark.core import money
-from evalmark.core.case_titles import case_title
+from evalmark.core.case_titles import case_title, input_title
 from evalmark.core.text import count, one_line, unwrap_single_input
 from evalmark.reports.text import (
     audit,
@@ -29,6 +29,7 @@ from . import sparklines
 from .assets import SHORTCUTS
 from .escaping import page_text, segments, visible, wrap_change
 from .rich_text import rich_text
+from .timeline import timeline_title
 
 _FOLDER = Path(__file__).parent / "templates"
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "skipped": numbers.GAP}
@@ -67,9 +68,11 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "calibration_text": calibration,
         "case_text": changed_cases,
         "case_title": case_title,
+        "input_title": input_title,
         "comparison_text": comparison,
         "judge_text": judges,
         "number_text": numbers,
+        "timeline_title": timeline_title,
         "title_text": titles,
         "trade_off_text": trade_offs,
         "transcript_text": transcripts,

@@ -4,6 +4,7 @@
 //                   between the links of a row. The row has aria-current="true".
 //   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field. On a page with rows, the element in
 //                   the current row comes first, then one outside of rows; else the first on the page.
+//   data-first      on a part of a row or of the page: its elements with data-key come before others.
 // `/` focuses the search field, Esc leaves a field, `?` opens the list of shortcuts (assets.py). No shortcut acts while the user
 // types, or with Ctrl, Alt or Meta; the list has a switch that turns all of them off.
 "use strict";
@@ -111,20 +112,29 @@ function act(key, hasRows) {
   const wanted = `[data-key="${CSS.escape(key)}"]`;
   const beside = [...document.querySelectorAll(wanted)].filter((one) => !rowOf(one));
   if (hasRows && hasCursor()) {
-    const here = document.activeElement.closest?.("td, li")?.querySelector(wanted);
+    const place = document.activeElement.closest?.("td, li");
+    const here = place === current ? null : place?.querySelector(wanted);
     const all = [...current.querySelectorAll(wanted)];
-    if (here && all.includes(here)) return use(here);
+    const first = here && all.includes(here) ? here : all.find((one) => one.closest("[data-first]"));
+    if (first) return use(first);
     if (all.length > 1) return say("This row has several answers: go to one with l, then press the key again.");
     if (all.length) return use(all[0]);
   }
-  if (beside.length) return use(beside[0]);
+  // Without rows to move in: what is beside the focus, else in the part that the page marks with data-first.
+  const near = document.activeElement.closest?.("tr, li, article")?.querySelector(wanted);
+  if (near && beside.includes(near)) return use(near);
+  if (beside.length) return use(beside.find((one) => one.closest("[data-first]")) ?? beside[0]);
   if (hasRows && document.querySelector(wanted)) return say("Choose a row first: j and k move the cursor.");
   return false;
 }
 
 function use(found) {
   if (found.matches("input, textarea, select")) return into(found);
-  if (found.matches("a[href]")) isLeaving = true;
+  if (found.matches("a[href]:not([href^='#'])")) isLeaving = true;
+  if (found.matches("summary")) {
+    found.focus();
+    show(found.closest("tr, li") ?? found, false);
+  }
   found.click();
   return true;
 }

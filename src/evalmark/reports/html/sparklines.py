@@ -11,6 +11,8 @@ from evalmark.stats.summary.summary import MetricSummary
 
 _WIDTH, _HEIGHT, _EDGE = 144, 16, 4
 _LASTING = 96
+_SCORE = 64
+"""The width of the bar of a score."""
 
 
 def draw_interval(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
@@ -26,6 +28,19 @@ def draw_interval(value: float | None, interval: Interval, limit: float | None =
         parts.append(f'<path class="limit" d="M{_x(limit):.1f} 1V15"/>')
     parts.append(f'<circle class="dot" cx="{_x(value):.1f}" cy="8" r="2.5"/>')
     return _svg(_WIDTH + 2 * _EDGE, _HEIGHT, parts)
+
+
+def draw_score(value: float | None, limit: float | None) -> Markup:
+    """Draw a score from 0 to 1 as a bar with its threshold; empty without a value."""
+    if value is None or not 0 <= value <= 1:
+        return Markup()
+    parts = [
+        f'<rect class="track" x="0" y="3" width="{_SCORE}" height="6" rx="2"/>',
+        f'<rect class="bar" x="0" y="3" width="{max(1.5, _SCORE * value):.1f}" height="6" rx="2"/>',
+    ]
+    if limit is not None and 0 <= limit <= 1:
+        parts.append(f'<path class="limit" d="M{min(_SCORE - 0.75, max(0.75, _SCORE * limit)):.1f} 0V12"/>')
+    return _svg(_SCORE, 12, parts)
 
 
 def draw_bins(bins: Sequence[int]) -> Markup:

@@ -102,6 +102,55 @@ def verdict_reasons(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
     return reasons if result.output.error is None else [clean(result.output.error) + raised_at(result.output), *reasons]
 
 
+def verdict_cause(result: Result) -> tuple[str, list[Score]]:
+    """Return the beginning of a sentence that says why a trial ended as it did, and the scores that complete it.
+
+    >>> from evalmark.core.values.case import Case
+    >>> from evalmark.core.values.score import Trial
+    >>> failed = Score(name="similarity", value=0.4, passed=False)
+    >>> cause, scores = verdict_cause(Result(trial=Trial(case=Case(id="1")), output=Output(value="Oslo"), scores=(failed,)))
+    >>> cause, [score.name for score in scores]
+    ('Failed because of', ['similarity'])
+    """
+    verdict = result.verdict
+    if verdict == "pass":
+        passed = sum(score.passed is True for score in result.scores)
+        return f"Passed: {count(passed, 'score')} that can fail, and none failed.", []
+    if verdict == "ungated":
+        return "Neither passed nor failed: no score has a threshold." if result.scores else "", []
+    if result.output.error is not None:
+        return "The target raised an error, so there is no output to score.", []
+    scores = deciding_scores(result)
+    broken = [score for score in scores if score.status == "error"]
+    if broken:
+        return "Error: no score from", broken
+    return "Failed because of" if verdict == "fail" else "Not decided: no score from", scores
+
+
+def threshold_text(score: Score, metric: Metric | None) -> str:
+    """Write the threshold of a score with its direction; empty if it has none.
+
+    >>> threshold_text(Score(name="edits", value=0.1, direction="lower"), Metric(name="edits", threshold=0.2))
+    '≤ 0.2'
+    """
+    if metric is None or metric.threshold is None:
+        own = {} if metric is None else metric.own_thresholds
+        return ", ".join(f"{name} {value:g}" for name, value in own.items())
+    sign = "≤" if score.direction == "lower" else "≥"
+    return f"{sign} {metric.threshold:g}"
+
+
+def missed_threshold(score: Score, metric: Metric | None) -> str:
+    """Return the end of a sentence that says how a score misses the threshold of its metric; empty if it has none.
+
+    >>> missed_threshold(Score(name="edits", value=0.3, passed=False, direction="lower"), Metric(name="edits", threshold=0.2))
+    ', above its threshold of 0.2'
+    """
+    if metric is None or metric.threshold is None or score.passed is not False:
+        return ""
+    return f", {'above' if score.direction == 'lower' else 'below'} its threshold of {metric.threshold:g}"
+
+
 def _goodness(score: Score) -> float:
     value = score.value or 0.0
     return value if score.direction == "higher" else 1 - value

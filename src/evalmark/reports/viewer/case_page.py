@@ -17,8 +17,8 @@ from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
+from evalmark.reports.html.timeline import result_timeline
 from evalmark.reports.text import verdicts
-from evalmark.reports.text.transcripts import step_count, steps
 from evalmark.reports.text.verdicts import ERROR_FIELDS, score_kind
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.storage.queries.pages import NumberedResult
@@ -54,9 +54,17 @@ class RecordedCall:
 class ScoreView:
     """A score as shown on the page."""
 
+    row: int
+    """From 1, in the order of the page."""
     score: Score
     kind: str
     text: str
+    threshold: str
+    """With its direction; empty if there is none."""
+    miss: str
+    """The end of a sentence that says how it misses its threshold; empty if it has none."""
+    is_deciding: bool
+    """Whether it decided the verdict of the trial."""
     metric: Metric | None
     calls: tuple[int, ...]
     """Numbers of its calls."""
@@ -108,8 +116,14 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         return None
     calls = list(_calls(view, result))
     metrics = metrics_for(run.metrics, result.trial.dataset)
-    scores = [_score_view(score, calls, metrics) for score in result.scores[:MOST_SCORES]]
+    cause, deciding = verdicts.verdict_cause(result)
+    scores = [
+        _score_view(row, score, calls, metrics.get(score.name), is_deciding=any(score is one for one in deciding))
+        for row, score in enumerate(result.scores[:MOST_SCORES], start=1)
+    ]
     contexts = result.trial.case.contexts_of(result.output) or ()
+    of_target = [(one.number, one.call) for one in calls if one.call is not None and not one.scores]
+    timeline, all_steps = result_timeline(result.output, result.trial.case.input, of_target, MOST_STEPS)
     return {
         "run": run,
         "query": query,
@@ -125,8 +139,9 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         "all_scores": len(result.scores),
         "unsupported": [sentence for judged in scores for sentence in judged.unsupported],
         "calls": calls,
-        "steps": steps(result.output, result.trial.case.input, most=MOST_STEPS),
-        "all_steps": step_count(result.output, result.trial.case.input),
+        "cause": cause,
+        "timeline": timeline,
+        "all_steps": all_steps,
         "all_calls": len(result.calls),
         "contexts": contexts[:MOST_CONTEXTS],
         "all_contexts": len(contexts),
@@ -159,13 +174,19 @@ def _keys(score: Score) -> list[str]:
     return [key for key in keys if isinstance(key, str)] if isinstance(keys, list | tuple) else []
 
 
-def _score_view(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, Metric]) -> ScoreView:
+def _score_view(
+    row: int, score: Score, calls: Sequence[RecordedCall], metric: Metric | None, *, is_deciding: bool
+) -> ScoreView:
     keys = set(_keys(score))
     return ScoreView(
+        row=row,
         score=score,
         kind=score_kind(score),
-        text=verdicts.score_text(score, metrics),
-        metric=metrics.get(score.name),
+        text=verdicts.short_score(score, metric),
+        threshold=verdicts.threshold_text(score, metric),
+        miss=verdicts.missed_threshold(score, metric),
+        is_deciding=is_deciding,
+        metric=metric,
         calls=tuple(recorded.number for recorded in calls if recorded.key in keys),
         unsupported=verdicts.unsupported_claims(score),
         detail=_without_error_fields({name: value for name, value in score.detail.items() if name != "calls"}),

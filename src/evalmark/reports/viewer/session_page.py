@@ -16,6 +16,7 @@ from evalmark.core.values.plain_data import plain
 from evalmark.core.values.session import Span
 from evalmark.inputs.secrets.fields import MASK
 from evalmark.reports.html.escaping import page_text
+from evalmark.reports.html.timeline import TimelineStep, answer_timeline, span_step
 from evalmark.reports.viewer.urls.paths import decode_name, encode_query_name, session_path
 from evalmark.reports.viewer.urls.queries import parse_count, parse_session_query
 from evalmark.storage.sessions.pages import SessionPart
@@ -56,6 +57,12 @@ class AnswerView:
         """Number of failed steps."""
         return sum(step.span.error is not None for step in self.steps)
 
+    @property
+    def timeline(self) -> list[TimelineStep]:
+        """The input, the steps and the output."""
+        steps = [span_step(one.span, one.depth, one.time_share) for one in self.steps]
+        return steps if self.view is None else answer_timeline(self.view.span, steps)
+
 
 class UninterruptedResponse(StreamingResponse):
     """A streaming response that runs to its end even if the client disconnects."""
@@ -81,6 +88,7 @@ def show(context: PageContext, request: Request) -> Response:
         "part": part,
         "session": part.session,
         "answers": answers,
+        "all_steps": [step for answer in answers for step in answer.timeline],
         "newer": newer,
         "older": older,
         "spent": total_spending(part.session.spans) if is_whole else None,

@@ -19,7 +19,7 @@ document.addEventListener("submit", async (event) => {
     if (!made) throw new Error(page.querySelector(".said")?.textContent ?? text.slice(0, 300));
     around(form).replaceWith(around(made));
     if (held) focus(made, sender?.matches(".visually-hidden") ? made.querySelector("button.plain") ?? held : held);
-    announce(made, fields);
+    announce(made, fields, sender);
   } catch (fault) {
     form.removeAttribute("aria-busy");
     showError(form, fault instanceof TypeError ? "Not saved: the viewer is not running. Start it again." : fault.message);
@@ -41,8 +41,8 @@ function focus(made, held) {
   (same ?? made.querySelector("button:not(.visually-hidden)"))?.focus();
 }
 
-function announce(made, fields) {
-  const what = fields.get("withdraw") ? "Withdrawn" : { up: "Good", down: "Bad" }[fields.get("liked")] ?? "Saved";
+function announce(made, fields, sender) {
+  const what = fields.get("withdraw") ? "Withdrawn" : fields.get("liked") ? sender.textContent.trim() : "Saved";
   const about = made.closest("tr, li, article")?.querySelector("th, h3, a")?.querySelector("bdi")?.textContent;
   document.dispatchEvent(new CustomEvent("evalmark:said", { detail: about ? `${what}: ${about}` : what }));
 }

@@ -1,0 +1,48 @@
+// Timelines and folded parts. A link with data-jump goes to the next failed step, again and again; a button with data-unfold opens
+// all steps of its section and closes them again; a link to a folded part opens it. Without a script failed steps are open, and
+// the link goes to the first of them.
+"use strict";
+
+for (const button of document.querySelectorAll("[data-unfold]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const steps = [...section(button).querySelectorAll(".step")];
+    const isOpen = steps.every((step) => step.open);
+    for (const step of steps) step.open = !isOpen;
+    button.textContent = isOpen ? "Unfold all" : "Fold all";
+  });
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-jump]");
+  if (!link) return;
+  event.preventDefault();
+  const failed = [...document.querySelectorAll(".timeline > .failed")];
+  const at = failed.indexOf(document.activeElement.closest(".timeline > .failed"));
+  const next = failed[(at + 1) % failed.length];
+  reveal(next);
+  next.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  (next.querySelector("summary") ?? next).focus({ preventScroll: true });
+  history.replaceState(null, "", `#${next.id}`);
+  const name = next.querySelector("bdi")?.textContent ?? "output";
+  document.dispatchEvent(new CustomEvent("evalmark:said", { detail: `Failed step ${failed.indexOf(next) + 1} of ${failed.length}: ${name}` }));
+});
+
+window.addEventListener("hashchange", revealTarget);
+revealTarget();
+
+function revealTarget() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (id) reveal(document.getElementById(id));
+}
+
+// Open a part, what is folded in it first, and what it is folded in.
+function reveal(part) {
+  const inner = part?.matches("details") ? part : part?.querySelector(":scope > details, :scope > .reason > details");
+  if (inner) inner.open = true;
+  for (let around = part?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
+}
+
+function section(place) {
+  return place.closest("section, .session-answer") ?? document;
+}
