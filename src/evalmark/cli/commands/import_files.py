@@ -49,6 +49,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         "braintrust": Importer("exports:import_braintrust"),
         "langfuse": Importer("exports:import_langfuse"),
         "phoenix": Importer("exports:import_phoenix"),
+        "pydantic-evals": Importer("pydantic_evals:import_pydantic_evals"),
         "promptpex": Importer("promptpex.importer:import_promptpex"),
         "jsonl": Importer("jsonl:import_jsonl"),
     }

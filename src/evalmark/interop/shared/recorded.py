@@ -11,7 +11,7 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result, Score
 
-from .assertions import KEY
+from .assertions import JUDGED, KEY
 from .import_builder import ImportBuilder, MetricDraft, combine_imports
 from .import_result import ImportResult, PartOutcome
 from .items import is_number
@@ -102,8 +102,13 @@ def _add_cases(rows: Sequence[RecordedRow], builder: ImportBuilder, recorded: Re
         missing = count(has_output.count(False), "case")
         why = f"only {where}, because {missing} of the dataset have none; name a target to run the suite"
         builder.part(f"{builder.name}: outputs", "changed", why)
-    if any(row.checks for row in rows):
+    if not is_answered and not builder.models:
+        builder.remark("The suite has no target: name one with --target, or as `target:` in the suite, to run it.")
+    names = {name for row in rows for check in row.checks for name in check}
+    if names - set(JUDGED):
         builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
+    if names & set(JUDGED):
+        builder.metrics.append(MetricDraft(name="judged_assertions", scorer="evalmark.scorers:JudgedAssertions"))
 
 
 @dataclass(slots=True, kw_only=True)
