@@ -89,7 +89,7 @@ def unpack(repositories: Path, row: dict[str, str], to: Path) -> bool:
     )
     if tree.returncode:
         return False
-    to.mkdir(parents=True)
+    (to / ".git").mkdir(parents=True)  # the root of a project, under which a file may name others
     entries = [entry.partition("\t") for entry in tree.stdout.split("\0") if entry.startswith("100")]
     with subprocess.Popen(
         ["git", "-C", git, "cat-file", "--batch"],  # noqa: S607

@@ -148,7 +148,8 @@ def test_a_suite_that_lost_its_only_metric_needs_consent(evalmark, world, made):
 
 
 def test_a_fault_that_validate_finds_keeps_the_suite_from_being_written(evalmark, world):
-    words = promptfoo(world, {**TEST, "vars": {"other": "x"}}, prompts=["Say: {{city}}"])
+    picture = {"type": "image_url", "image_url": {"url": "{{city}}"}}  # Oslo is no address of a picture
+    words = promptfoo(world, TEST, prompts=[json.dumps([{"role": "user", "content": [picture]}])])
     said = evalmark("import", *words, "-o", "deep/in")
     assert said.code == 2
     assert "because the suite cannot be run" in said.err

@@ -158,24 +158,24 @@ def test_what_changes_the_verdict_of_a_test_is_named(tmp_path, key, said, why):
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
-        ('[{"role": "user", "content": [{"type": "text", "text": "{{city}}"}, {"type": "image_url", "image_url": {"url": "{{city}}"}}]}]', "such as a picture"),
-        ('[{"role": "user", "content": {{city | dump}}}]', "valid only after its variables are filled in"),
+        ('[{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x/{{city}}"}}]}]', "builds the address"),
+        ('[{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]', "neither a text nor the address"),
         ('[{"role": "system", "content": "x"}, {{messages}}]', "valid only after"),
         ('[{"role": "user", "content": "a", "name": "x"}]', "not every message has a role and a content"),
         ('{"messages": []}', "not every message has a role"),
-        ("- role: user\n  content:\n  - type: image\n", "such as a picture"),
-        ("Say {{ city | dump }}", "cannot be rendered here"),
+        ("- role: user\n  content:\n  - type: image\n", "neither a text nor the address of a picture"),
+        ("Say {{ city | wordwrap }}", "cannot be rendered here"),
+        ("Say {{ env.HOME }} {{city}}", "environment variable HOME"),
         ("file://gone.txt", "cannot be read"),
-        ("prompts.csv", "tables of prompts"),
+        ("prompts.xlsx", "cannot be read"),
     ],
 )  # fmt: skip
 def test_a_prompt_that_would_ask_something_else_is_left_out(tmp_path, prompt, why):
     imported = lost(tmp_path, config({"vars": {"city": "Oslo"}}, prompts=[prompt]))
     [part] = imported.dropped
     assert why in part.to
-    suite = yaml.safe_load(imported.files["suite.yaml"])
     assert (
-        "target" not in suite or "models" not in suite["target"]
+        "prompts can be imported" in imported.lacks_target
     )  # a model without the prompt would be asked something else
 
 
@@ -196,13 +196,14 @@ def test_without_prompts_the_variable_of_that_name_is_asked(tmp_path):
 @pytest.mark.parametrize(
     ("variables", "why"),
     [
-        ({"city": "file://city.txt"}, "is read from a file"),
+        ({"city": "file://gone.txt"}, "there is no such file"),
+        ({"city": "file://city.py"}, "is code"),
+        ({"city": "file://city.pdf"}, "is a .pdf file"),
         ({"city": "{{ land | upper }}", "land": "x"}, "more than fill in variables"),
-        ({"city": "{{ land }}"}, "the test does not have"),
     ],
 )
 def test_a_test_whose_variables_are_not_known_is_left_out(tmp_path, variables, why):
-    imported = lost(tmp_path, config({"vars": variables}, {"vars": {"city": "Rome"}}), **{"city.txt": "Oslo"})
+    imported = lost(tmp_path, config({"vars": variables}, {"vars": {"city": "Rome"}}), **{"city.py": "boom("})
     [part] = imported.dropped
     assert part.name.endswith("$.tests[0]")
     assert why in part.to
@@ -225,13 +226,15 @@ def test_given_outputs_are_those_of_all_tests_or_of_none(tmp_path):
 @pytest.mark.parametrize(
     ("providers", "why"),
     [
-        ([{"id": "openai:chat:a", "config": {"temperature": 0}}, "openai:chat:b"], "different settings"),
-        ([{"id": "openai:chat:a", "transform": "output.trim()"}], "settings in the suite"),
-        ([{"id": "openai:chat:a", "prompts": ["p1"]}], "settings in the suite"),
-        ([{"id": "openai:chat:a", "config": {"tools": []}}], "settings in the suite"),
-        (["http://localhost/x"], "evalmark does not support this provider"),
+        ([{"id": "openai:chat:a", "transform": "output.trim()"}], "`transform` is code"),
+        ([{"id": "openai:chat:a", "prompts": ["p1"]}], "name none of the prompts: p1"),
+        ([{"id": "openai:chat:a", "config": {"tools": [{"type": "web_search_preview"}]}}], "runs these tools itself"),
+        ([{"id": "openai:chat:a", "config": {"temperature": "{{t}}"}}], "settings are the same for all cases"),
         (["openai:realtime:a"], "evalmark does not support this provider"),
         (["openai:embedding:a"], "evalmark does not support this provider"),
+        (["anthropic:claude-agent-sdk"], "evalmark does not support this provider"),
+        (["{{env.MODEL}}"], "name the model with --map-provider"),
+        (["file://gone.yaml"], "its file cannot be read"),
     ],
 )
 def test_a_provider_that_would_answer_otherwise_is_named(tmp_path, providers, why):
@@ -247,11 +250,8 @@ def test_what_has_no_effect_is_told_and_loses_nothing(tmp_path):
     )
     imported = lost(tmp_path, whole)
     assert imported.dropped == ()
-    assert [part.name.rsplit(" ", 1)[1] for part in imported.parts if part.outcome == "no effect"] == [
-        "label",
-        "sharing",
-        "weight",
-    ]
+    names = [part.name.rsplit(" ", 1)[1] for part in imported.parts if part.outcome == "no effect"]
+    assert names == ["apiKey", "sharing", "weight"]
 
 
 @pytest.mark.parametrize(

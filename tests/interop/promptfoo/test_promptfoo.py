@@ -143,11 +143,19 @@ def test_what_all_tests_ask_for_is_a_metric_and_the_rest_stands_with_its_case(tm
     assert read_suite(tmp_path / "in" / "suite.yaml").target.models == ("openai/small",)
 
 
-def test_the_suites_of_several_prompts_have_names_of_their_own_since_runs_of_one_name_are_compared(tmp_path):
+def test_every_prompt_is_asked_of_every_provider_in_one_suite(tmp_path):
     test = {"vars": {"city": "Oslo"}, "assert": [{"type": "equals", "value": "Oslo"}]}
-    moved(tmp_path, config(test, description="cities", prompts=["Name {{city}}.", "Say {{city}}."]))
-    names = [read_suite(tmp_path / "in" / name).name for name in ("suite.yaml", "suite-2.yaml")]
-    assert names == ["cities: prompt-1", "cities: prompt-2"]
+    prompts = [{"raw": "Name {{city}}.", "label": "short"}, "Say {{city}}."]
+    warm = {"id": "openai:chat:small", "label": "warm", "config": {"temperature": 0.9, "max_tokens": 5}}
+    providers = ["openai:chat:small", {**warm, "prompts": ["short"]}]
+    moved(tmp_path, config(test, description="cities", prompts=prompts, providers=providers))
+    suite = read_suite(tmp_path / "in" / "suite.yaml")
+    assert validate(tmp_path / "in" / "suite.yaml", Settings()) == []
+    assert [(target.name, target.prompt.name, dict(target.settings)) for target in suite.target] == [
+        ("", "short.prompt.yml", {"temperature": 0, "max_tokens": 1024}),
+        ("", "prompt-2.prompt.yml", {"temperature": 0, "max_tokens": 1024}),
+        ("short@warm", "short.prompt.yml", {"temperature": 0.9, "max_tokens": 5}),
+    ]
 
 
 def test_variables_that_no_prompt_shows_do_not_keep_a_suite_from_running(tmp_path):
@@ -158,9 +166,9 @@ def test_variables_that_no_prompt_shows_do_not_keep_a_suite_from_running(tmp_pat
         }
     ]
     imported, suite, (case,) = moved(tmp_path, config(*tests, prompts=["Say: {{city}}", "{{land}}: {{city}}?"]))
-    assert [validate(tmp_path / "in" / name, Settings()) for name in ("suite.yaml", "suite-2.yaml")] == [[], []]
+    assert validate(tmp_path / "in" / "suite.yaml", Settings()) == []
     assert (case.input, case.metadata["odd key"]) == ({"city": "Oslo", "land": "Norway"}, 1)
-    assert yaml.safe_load(imported.files[suite["target"]["prompt"]])["inputs"] == {"land": {"required": False}}
+    assert yaml.safe_load(imported.files[suite["target"][0]["prompt"]])["inputs"] == {"land": {"required": False}}
     assert "inputs" not in yaml.safe_load(imported.files["prompt-2.prompt.yml"])
 
 
@@ -264,7 +272,7 @@ def test_a_key_in_a_config_goes_nowhere(tmp_path):
         tmp_path,
         {**config({"vars": {"city": "a"}}), "providers": [provider], "env": {"OPENAI_API_KEY": "sk-0123456789abcdef"}},
     )
-    assert suite["target"]["settings"] == {"temperature": 0.5}
+    assert suite["target"]["settings"] == {"temperature": 0.5, "max_tokens": 1024}
     assert "sk-0123" not in str(imported)
 
 

@@ -203,6 +203,9 @@ def _print_parts(path: Path, imported: ImportResult) -> None:
 
 def _check_output(path: Path, imported: "ImportResult", output: Path | None) -> None:
     """Refuse an import that has nothing to store or write, or no folder to write to."""
+    if not imported.every_run and not imported.files and imported.dropped:
+        _print_parts(path, imported)
+        raise ConfigError(f'{path}: none of its tests can be imported (see "left out" above).')
     if not imported.every_run and not imported.files:
         raise ConfigError(
             f"{path}: contains neither tests nor results, so there is nothing to import. A prompt alone needs no import: "
@@ -239,6 +242,9 @@ def _write(path: Path, imported: ImportResult, output: Path, how: _Writing) -> N
             f"{path}: nothing is imported, because the suite would test something else: {names} cannot be imported "
             '("left out" above). Change them in the file, or accept the suite without them: --partial'
         )
+    if imported.lacks_target:
+        _print_parts(path, imported)
+        raise ConfigError(f"{path}: nothing is imported, because {imported.lacks_target}")
     try:
         files = write_suites(imported, output, how.rewrite, source=(how.format, str(path)), settings=how.settings)
     except ConfigError:

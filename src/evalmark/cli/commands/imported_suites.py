@@ -99,6 +99,8 @@ def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
     try:
         for name, text in files.items():
             write_atomically(draft / name, [text])
+            if text.startswith("#!"):  # a program that a suite names
+                (draft / name).chmod(0o755)
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)

@@ -96,6 +96,8 @@ def _provider(export: ExportRun, target: str, remarks: list[str]) -> Any:
         return {"id": "echo", "label": target}
     settings = export.prompt.settings if export.prompt else {}
     config = {key: settings[key] for key in _PARAMETERS if settings.get(key) is not None}
+    if name.startswith("openai:") and not {"temperature", "max_tokens"} <= config.keys():
+        config["omitDefaults"] = True  # else promptfoo sends a temperature of 0 and a limit of 1,024 tokens
     return {"id": name, "config": config} if config else name
 
 

@@ -16,24 +16,13 @@ from .cases import add_tests
 from .prompts import add_prompts
 from .providers import add_providers
 from .results import add_results, read_results
+from .sources import dereferenced
 from .tests import tests_of
 
 Data = dict[str, Any]
 CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 _CODE_KEYS = ("extensions", "nunjucksFilters", "assertScoringFunction", "derivedMetrics")
-_WITHOUT_EFFECT = (
-    "env",
-    "sharing",
-    "outputPath",
-    "tracing",
-    "writeLatestResults",
-    "commandLineOptions",
-    "$schema",
-    "tags",
-    "metadata",
-)
-_KNOWN = (
-    "assertionTemplates",
+_READ = (
     "description",
     "prompts",
     "providers",
@@ -42,7 +31,9 @@ _KNOWN = (
     "scenarios",
     "defaultTest",
     "evaluateOptions",
+    "env",
 )
+_WITHOUT_EFFECT = "it changes neither the requests nor the scores"
 
 
 def import_promptfoo(path: Path, options: ImportOptions = DEFAULT_OPTIONS) -> ImportResult:
@@ -61,12 +52,19 @@ def import_promptfoo(path: Path, options: ImportOptions = DEFAULT_OPTIONS) -> Im
     files = _files(path)
     contents = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
     configs = [
-        document for file in files if contents[file] is None and _is_config((document := load_document(file)).data)
+        document
+        for file in files
+        if contents[file] is None and _is_config((document := dereferenced(load_document(file))).data)
     ]
     results = [one for one in contents.values() if one is not None]
     if not (configs or results):
         raise PlacedError(
             str(path), "is neither a config of promptfoo (with `prompts`, or `tests`) nor a file of its results."
+        )
+    if not results and all(_is_plan(document.data) for document in configs):
+        raise PlacedError(
+            configs[0].place_of(("redteam",)),
+            "it is only a plan for red teaming, whose tests promptfoo generates when it runs; there is nothing to import.",
         )
     for document in configs:
         _config(document, document.data, (), builder, options)
@@ -89,6 +87,10 @@ def _is_config(data: Any) -> bool:
     return isinstance(data, dict) and bool({"prompts", "tests", "providers", "targets", "scenarios"} & data.keys())
 
 
+def _is_plan(data: Data) -> bool:
+    return "redteam" in data and not (data.get("tests") or data.get("scenarios"))
+
+
 def _config(
     document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder, options: ImportOptions
 ) -> None:
@@ -99,16 +101,23 @@ def _config(
         builder.part(f"{document.place_of(at)} prompts, providers", "no effect", "every test brings its output")
     else:
         add_prompts(document, data.get("prompts"), (*at, "prompts"), builder)
-        add_providers(document, data, at, builder)
+        add_providers(document, data, at, builder, options)
     evaluation = data.get("evaluateOptions")
     if isinstance(evaluation, dict) and type(repeat := evaluation.get("repeat")) is int and repeat > 1:
         builder.options["repeat"] = repeat
     for key in data:
-        where = f"{document.place_of((*at, key))} {key}"
-        if key in _CODE_KEYS and data[key]:
-            builder.part(where, "left out", "it is code")
-        elif key in _WITHOUT_EFFECT:
-            builder.part(where, "no effect", "it changes neither the requests nor the scores")
-        elif key not in _KNOWN:
-            builder.part(where, "left out", "evalmark does not support it")
+        _note_key(key, data, f"{document.place_of((*at, key))} {key}", builder)
     add_tests(tests, builder, options, document.path.parent)
+
+
+def _note_key(key: str, data: Data, where: str, builder: ImportBuilder) -> None:
+    """Record what becomes of a key of the config that is not read."""
+    if key in _CODE_KEYS and data[key]:
+        builder.part(where, "left out", "it is code")
+    elif key == "redteam" and _is_plan(data):
+        builder.part(where, "left out", "promptfoo generates the tests of a red team when it runs")
+    elif key == "env" and isinstance(data[key], dict):
+        names = ", ".join(map(str, data[key]))
+        builder.part(where, "no effect", f"set these variables yourself: {names:.200}")
+    elif key not in _READ:
+        builder.part(where, "no effect", _WITHOUT_EFFECT)

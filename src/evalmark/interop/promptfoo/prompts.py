@@ -1,25 +1,42 @@
 """Convert the prompts of a promptfoo config to prompt files."""
 
+import glob
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
 from evalmark.inputs.documents.document import Document, load_document
 from evalmark.inputs.documents.errors import PlacedError
-from evalmark.inputs.documents.files import allowed_path
 from evalmark.inputs.documents.json_walk import json_path
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.strict_yaml import parse_yaml
 from evalmark.inputs.documents.text import read_text
 from evalmark.interop.shared.import_builder import ImportBuilder, PromptText
-from evalmark.interop.shared.import_result import PartOutcome
 from evalmark.interop.shared.model_names import CODE
+from evalmark.interop.shared.tables import read_rows
 
-_TABLES = (".csv", ".jsonl", ".xlsx", ".xls")
-_TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", *_TABLES)
+from .sources import CODE_ENDINGS, UnreadableSourceError, matching_files
+from .templates import converted, is_template, named_environment, without_safe
+
+Data = dict[str, Any]
+_TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", ".csv", ".jsonl", ".xlsx", ".xls")
 _DATA = re.compile(r'\{(?![{%#]).*\}$|\[\s*(["{\[\]0-9-]|true|false|null).*\]$|\[\s*\]$', re.DOTALL)
 """Texts that promptfoo reads as JSON."""
+_DUMPED = re.compile(
+    r'(?<!["\w])\{\{-?\s*([A-Za-z_][\w.]*)\s*\|\s*(?:dump|tojson)\s*(?:\(\))?\s*(?:\|\s*safe\s*)?-?\}\}(?!")'
+)
+"""A variable that a template writes as a JSON text, with its quotes."""
+_ADDRESS = re.compile(r"(?:data:image/[\w.+-]+;base64,)?\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+"""The address of a picture that is a variable; a picture in a file is a data URL with its beginning."""
+_AFTERWARDS = "it is a chat that is valid only after its variables are filled in"
+_CODE = "a prompt that is made by code is code"
+
+
+class UnsupportedPromptError(Exception):
+    """A prompt that cannot be imported; the text is the reason."""
 
 
 def add_prompts(document: Document, value: Any, at: tuple[str, ...], builder: ImportBuilder) -> None:
@@ -30,7 +47,8 @@ def add_prompts(document: Document, value: Any, at: tuple[str, ...], builder: Im
     for number, row in enumerate(rows if isinstance(rows, list) else []):
         _one_prompt(document, row, (*at, number), builder)
     if value is None:  # promptfoo's default
-        builder.prompts.append(PromptText(name="prompt-1", messages=[{"role": "user", "content": "{{prompt}}"}]))
+        messages = [{"role": "user", "content": "{{prompt}}"}]
+        builder.prompts.append(PromptText(name="prompt-1", messages=messages, fills_gaps=True))
 
 
 def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder: ImportBuilder) -> None:
@@ -39,67 +57,123 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
     text, label = prompt.get("raw") or prompt.get("id"), prompt.get("label")
     if not isinstance(text, str) or not text.strip():
         raise PlacedError(document.place_of(at), f"`{json_path(at)}` is not a prompt.")
-    if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
-        _drop_prompt(where, "left out", "a prompt that is made by code is code", builder)
-        return
     for more in [key for key in prompt if key not in ("raw", "id", "label", "display")]:
         builder.part(f"{where} {more}", "left out", "evalmark does not support it for one prompt")
-    for part in _texts(text, document, where, builder):
-        messages = _messages(part)
-        if isinstance(messages, str):
-            _drop_prompt(where, "left out", messages, builder)
-            continue
-        name = str(label) if label else f"prompt-{len(builder.prompts) + 1}"
-        builder.prompts.append(PromptText(name=name, messages=messages, place=where))
+    try:
+        found = [(name, _prompt(part)) for name, part in _texts(text, document.path.parent)]
+    except (UnsupportedPromptError, UnreadableSourceError, DataError) as why:
+        builder.part(where, "left out", str(why))
+        builder.lacks_prompt = True
+        return
+    for name, (messages, inputs) in found:
+        names = [other.name for other in builder.prompts]
+        wanted = str(label) if label and len(found) == 1 else name or f"prompt-{len(names) + 1}"
+        wanted = wanted if wanted not in names else f"{wanted}-{len(names) + 1}"
+        builder.prompts.append(PromptText(name=wanted, messages=messages, place=where, inputs=inputs, fills_gaps=True))
         builder.part(where, "kept", "a prompt file")
 
 
-def _drop_prompt(where: str, outcome: PartOutcome, why: str, builder: ImportBuilder) -> None:
-    """Record a prompt that cannot be imported."""
-    builder.part(where, outcome, why)
-    builder.lacks_prompt = True
-
-
-def _texts(text: str, document: Document, where: str, builder: ImportBuilder) -> list[str]:
-    """Return the prompts of a text, or of the file that it names."""
+def _texts(text: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the prompts of a text, or of the files that it names, with their names if they have any."""
     name = text.removeprefix("file://")
-    is_name = "\n" not in text and name.lower().endswith(_TEXTS)
-    if name == text and not is_name:
-        return [text]
-    if name.lower().partition(":")[0].endswith((".py", ".js", ".cjs", ".mjs", ".ts")):
-        _drop_prompt(where, "left out", "a prompt that is made by code is code", builder)
-        return []
-    if name.lower().endswith(_TABLES):
-        _drop_prompt(where, "left out", "tables of prompts are not supported; write each prompt in the config", builder)
-        return []
-    folder = document.path.parent
-    try:
-        file = allowed_path(name, folder, folder)
-        if file.suffix in (".yaml", ".yml"):
-            return [json.dumps(load_document(file).data)]
-        read = read_text(file)
-    except DataError as error:
-        _drop_prompt(where, "left out", f"its file cannot be read: {error}", builder)
-        return []
-    parts = [part.strip() for part in f"\n{read}\n".split("\n---\n")] if file.suffix == ".txt" else [read]
-    return [part for part in parts if part]
+    ending = Path(name.partition(":")[0]).suffix.lower()
+    is_line = "\n" not in text and not is_template(text)
+    if is_line and (ending in CODE_ENDINGS or (text.startswith(CODE) and not text.startswith("file://"))):
+        raise UnsupportedPromptError(_CODE)
+    if name == text and not (is_line and (name.lower().endswith(_TEXTS) or (glob.has_magic(name) and "/" in name))):
+        yield "", text
+        return
+    for path in matching_files(name, folder):
+        yield from _in_file(path)
 
 
-def _messages(text: str) -> list[dict[str, str]] | str:
-    """Return the messages of a prompt (a chat in JSON or YAML, or one user message), or the reason why there are none."""
+def _in_file(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the prompts in a file, as promptfoo divides it."""
+    ending = path.suffix.lower()
+    if ending in CODE_ENDINGS:
+        raise UnsupportedPromptError(_CODE)
+    if ending in (".xlsx", ".xls"):
+        raise UnsupportedPromptError("prompts in a table of Excel are not read; save it as CSV")
+    if ending in (".yaml", ".yml"):
+        yield "", json.dumps(load_document(path).data, ensure_ascii=False)
+        return
+    if ending == ".csv":
+        for row in read_rows(path, (), lambda note: None):
+            yield row.text("label"), row.text("prompt") or next(iter(map(str, row.cells.values())), "")
+        return
+    read = read_text(path)
+    parts = re.split(r"\n---\r?\n", f"\n{read}\n") if ending == ".txt" else [read]
+    for part in read.splitlines() if ending == ".jsonl" else parts:
+        if part.strip():
+            yield "", part.strip() if ending != ".md" else part
+
+
+def _prompt(text: str) -> tuple[list[dict[str, str]], Data]:
+    """Return the messages of a prompt (a chat in JSON or YAML, or one user message) and what is known of its inputs.
+
+    Raises:
+        UnsupportedPromptError: it cannot be a prompt file.
+    """
+    if names := named_environment(text):
+        raise UnsupportedPromptError(f"it reads the environment variable {names[0]}; write its value")
+    data = _chat(text)
+    if data is None:
+        return [{"role": "user", "content": _template(text)}], {}
+    if not data or not all(isinstance(m, dict) and m.keys() <= {"role", "content"} and "role" in m for m in data):
+        raise UnsupportedPromptError("it is a list of messages, and not every message has a role and a content")
+    inputs: Data = {}
+    return [{"role": str(m["role"]), "content": _content(m.get("content"), inputs)} for m in data], inputs
+
+
+def _chat(text: str) -> list[Any] | None:
+    """Return the messages of a chat; None if the text is no chat."""
     is_yaml = text.strip().startswith("- role:")
     is_data = is_yaml or bool(_DATA.match(text.strip()))
-    try:
-        data = parse_yaml(text, "prompt") if is_yaml else parse_json(text, "prompt")
-    except DataError:
+    data: Any = None
+    for form in (text, _DUMPED.sub(r'"{{ \1 }}"', text)):
+        try:
+            data = parse_yaml(form, "prompt") if is_yaml else parse_json(form, "prompt")
+            break
+        except DataError:
+            continue
+    else:
         if is_data:
-            return "it is a chat that is valid only after its variables are filled in"
-        return [{"role": "user", "content": text}]
-    if not isinstance(data, (list, dict)):
-        return [{"role": "user", "content": text}]
-    rows = data if isinstance(data, list) else []
-    if not rows or not all(isinstance(m, dict) and m.keys() <= {"role", "content"} and "role" in m for m in rows):
-        return "it is a list of messages, and not every message has a role and a content"
-    if not all(isinstance(m["role"], str) and isinstance(m.get("content"), str) for m in rows):
-        return "one of its messages contains more than text, such as a picture"
-    return [{"role": m["role"], "content": m["content"]} for m in rows]
+            raise UnsupportedPromptError(_AFTERWARDS)
+    if isinstance(data, dict) and data.keys() == {"messages"}:
+        data = data["messages"]
+    if isinstance(data, dict):
+        raise UnsupportedPromptError("it is a JSON object and no list of messages")
+    return data if isinstance(data, list) else None
+
+
+def _template(text: str) -> str:
+    return converted(without_safe(text))
+
+
+def _content(content: Any, inputs: Data) -> str:
+    """Return the content of a message as a template; a picture stands there as a variable."""
+    if isinstance(content, str):
+        return _template(content)
+    if not isinstance(content, list):
+        raise UnsupportedPromptError("one of its messages has no text")
+    return "\n".join(_part(part, inputs) for part in content)
+
+
+def _part(part: Any, inputs: Data) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind in ("text", "input_text") and isinstance(part.get("text"), str):
+        return _template(part["text"])
+    address = part.get("image_url") or part.get("source") if isinstance(part, dict) else None
+    url = address.get("url") if isinstance(address, dict) else address
+    if kind not in ("image_url", "input_image", "image") or not isinstance(url, str):
+        raise UnsupportedPromptError(
+            "one of its messages has a part that is neither a text nor the address of a picture"
+        )
+    if variable := _ADDRESS.fullmatch(url.strip()):
+        inputs[variable[1]] = {"type": "image"}
+        return f"{{{{ {variable[1]} }}}}"
+    if is_template(url):
+        raise UnsupportedPromptError("it builds the address of a picture from variables")
+    name = f"picture_{len(inputs) + 1}"
+    inputs[name] = {"type": "image", "default": url}
+    return f"{{{{ {name} }}}}"

@@ -7,20 +7,29 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from evalmark.inputs.documents.document import DataPath, Document, load_document
+from evalmark.core.errors import DataError
+from evalmark.inputs.documents.document import DataPath, Document
 from evalmark.inputs.documents.errors import PlacedError
-from evalmark.inputs.documents.files import allowed_path
 from evalmark.inputs.documents.json_walk import json_path
 from evalmark.interop.shared.import_builder import ImportBuilder
-from evalmark.interop.shared.items import dict_or_empty, list_or_empty
-from evalmark.interop.shared.tables import read_rows
+from evalmark.interop.shared.items import dict_or_empty, list_or_empty, list_or_one
+from evalmark.interop.shared.tables import RawRow, read_rows
 
 from .assertions import TYPES, UnsupportedAssertionError, fill_variables, without_raw_marks
+from .sources import (
+    CODE_ENDINGS,
+    UnreadableSourceError,
+    matching_files,
+    read_documents,
+    value_of_file,
+    variable_files,
+    variables_from,
+)
+from .templates import variables_of
 
 Data = dict[str, Any]
 MOST = 100_000
 """The most tests after lists of values, scenarios and files are expanded."""
-CODE = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _REMOTE = ("http://", "https://", "huggingface://", "az://", "s3://")
 
 
@@ -45,7 +54,7 @@ class Test:
 
 
 def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
-    """Yield every test of the config at a path.
+    """Yield every test of the config at a path; a config without any has one test without variables.
 
     Raises:
         DataError: a test or assertion is invalid, or the config expands to more than 100,000 tests.
@@ -57,15 +66,20 @@ def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilde
 
 
 def _all_tests(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
-    reading = _TestReader(document, builder)
+    reading = _TestReader(document, builder, document.path.parent)
     defaults = reading.mapping((*at, "defaultTest"), data.get("defaultTest"))
     tests = data.get("tests")
-    rows = [tests] if isinstance(tests, (str, dict)) else tests or []
-    if not isinstance(rows, list):
+    rows = list_or_one(tests)
+    if not isinstance(tests, (str, dict, list, type(None))):
         raise reading.fault((*at, "tests"), "is neither a list of tests nor the name of a file")
+    if not rows and not data.get("scenarios") and (data.get("prompts") or tests == []) and "redteam" not in data:
+        rows = [{}]  # promptfoo asks every prompt once
     for number, row in enumerate(rows):
         yield from reading.test(row, defaults, (*at, "tests", number) if isinstance(tests, list) else (*at, "tests"))
-    for number, scenario in enumerate(reading.rows((*at, "scenarios"), data.get("scenarios"))):
+    scenarios = data.get("scenarios")
+    if not isinstance(scenarios, (str, list, type(None))):
+        raise reading.fault((*at, "scenarios"), "is not a list")
+    for number, scenario in enumerate(list_or_one(scenarios)):
         yield from reading.scenario(scenario, defaults, (*at, "scenarios", number))
 
 
@@ -73,16 +87,23 @@ def _all_tests(document: Document, data: Data, at: DataPath, builder: ImportBuil
 class _TestReader:
     document: Document
     builder: ImportBuilder
+    folder: Path
+    """The folder of the config, to which all names of files are relative."""
 
     def fault(self, at: DataPath, what: str) -> PlacedError:
         return PlacedError(self.document.place_of(at), f"`{json_path(at)}` {what}.")
 
     def mapping(self, at: DataPath, value: Any) -> Data:
+        """Return a mapping, or the one in the file that is named in its place."""
+        if isinstance(value, str):
+            try:
+                [document] = read_documents(value, self.folder)
+            except (UnreadableSourceError, ValueError) as error:
+                self.left(at, str(error))
+                return {}
+            value = document.data
         if value is None or isinstance(value, dict):
             return value or {}
-        if isinstance(value, str):
-            self.left(at, "a test in a file of its own is not read; write it here")
-            return {}
         raise self.fault(at, "is not a mapping")
 
     def rows(self, at: DataPath, value: Any) -> list[Any]:
@@ -95,40 +116,65 @@ class _TestReader:
 
     def scenario(self, value: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
         if isinstance(value, str):
-            self.left(at, "a scenario in a file of its own is not read; write it here")
+            for document in self.documents(value, at):
+                inner = _TestReader(document, self.builder, self.folder)
+                for number, scenario in enumerate(list_or_one(document.data)):
+                    yield from inner.scenario(scenario, defaults, (number,))
             return
         row = self.mapping(at, value)
-        tests = [{}] if row.get("tests") is None else self.rows((*at, "tests"), row["tests"])
-        for number, config in enumerate(self.rows((*at, "config"), row.get("config"))):
+        tests = [{}] if row.get("tests") is None else list_or_one(row["tests"])
+        for number, config in enumerate(self.expanded(row.get("config"), (*at, "config"))):
             under = merge_defaults(defaults, self.mapping((*at, "config", number), config))
             for number_in_scenario, test in enumerate(tests):
                 yield from self.test(test, under, (*at, "tests", number_in_scenario))
 
+    def expanded(self, value: Any, at: DataPath) -> Iterator[Any]:
+        """Yield the items of a list, and those of the files that it names."""
+        for item in list_or_one(value):
+            if not isinstance(item, str):
+                yield item
+            elif item.lower().endswith(".csv"):
+                yield from (csv_test(row.cells) for path in self.files(item, at) for row in self.csv_rows(path))
+            else:
+                for document in self.documents(item, at):
+                    yield from list_or_one(document.data)
+
     def test(self, value: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(value, dict) and isinstance(value.get("path"), str) and "vars" not in value:
+            if value.get("config"):
+                self.left((*at, "config"), "it is for code that makes tests")
+            value = value["path"]
         if isinstance(value, str):
             yield from self.file(value, defaults, at)
             return
         row = self.mapping(at, value)
-        if "path" in row and "vars" not in row:
-            self.builder.part(
-                f"{self.document.place_of(at)} {json_path(at)}", "left out", "a generator of tests is code"
-            )
-            return
         self.rows((*at, "assert"), row.get("assert"))
         self.rows(("defaultTest", "assert"), defaults.get("assert"))
-        whole = merge_defaults(defaults, row)
-        variables = self.mapping((*at, "vars"), whole.get("vars"))
-        spread = not dict_or_empty(whole.get("options")).get("disableVarExpansion")
         place = self.document.place_of(at)
-        for values in self.spread(variables, at) if spread else (variables,):
-            yield self.one({**whole, "vars": values}, place, f"{place} {json_path(at)}")
+        where = f"{place} {json_path(at)}"
+        try:
+            row, under = self.with_variables(row, at), self.with_variables(defaults, ("defaultTest",))
+            whole = merge_defaults(under, row)
+            variables = self.mapping((*at, "vars"), whole.get("vars"))
+            spread = not dict_or_empty(whole.get("options")).get("disableVarExpansion")
+            for values in self.spread(variables, at) if spread else (variables,):
+                yield self.one({**whole, "vars": values}, place, where)
+        except UnreadableSourceError as error:
+            self.builder.part(where, "left out", str(error))
+
+    def with_variables(self, row: Data, at: DataPath) -> Data:
+        """Return a test whose variables are not in other files."""
+        names = row.get("vars")
+        if not isinstance(names, (str, list)) or not all(isinstance(name, str) for name in names):
+            return row
+        return {**row, "vars": variables_from([names] if isinstance(names, str) else names, self.folder)}
 
     def one(self, whole: Data, place: str, where: str) -> Test:
         """Make a test from data with its defaults merged in."""
         rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
         variables, lost = whole.get("vars") or {}, ""
         try:
-            variables = resolve_variables(variables)
+            variables = resolve_variables(variables, self.folder)
         except UnsupportedAssertionError as refused:
             lost = refused.why
         asserts = self.asserts(whole, place, where)
@@ -136,7 +182,7 @@ class _TestReader:
 
     def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:
         """Yield one test for each combination of values of variables that are lists, as promptfoo does."""
-        lists = [value if _is_spread(value) else [value] for value in variables.values()]
+        lists = [value if _is_spread(value) else variable_files(value, self.folder) for value in variables.values()]
         size = 1
         for values in lists:
             size *= len(values)
@@ -149,8 +195,9 @@ class _TestReader:
         """Return the assertions, including those of sets; those of the default test come first."""
         assertions: list[tuple[Data, str]] = []
         for number, item in enumerate(list_or_empty(whole.get("assert"))):
-            assertion = self.referred(item, where)
-            if assertion is None:
+            assertion = item
+            if isinstance(item, dict) and "$ref" in item:
+                self.builder.part(f"{where} $ref", "left out", f"{str(item['$ref'])!r:.80} is not in the file")
                 continue
             if not isinstance(assertion, dict) or not isinstance(assertion.get("type"), str):
                 raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
@@ -167,60 +214,50 @@ class _TestReader:
             return
         self.builder.part(own, "kept", "each assertion of the set")
         for item in list_or_empty(assert_set.get("assert")):
-            one = self.referred(item, own)
-            if isinstance(one, dict) and isinstance(one.get("type"), str):
-                yield one, own
-            elif one is not None:
+            if isinstance(item, dict) and isinstance(item.get("type"), str):
+                yield item, own
+            else:
                 self.builder.part(own, "left out", "an assertion of the set has no `type`")
 
-    def referred(self, item: Any, where: str) -> Any:
-        """Return an assertion, or the one to which its `$ref` points; None if it points to nothing."""
-        if not isinstance(item, dict) or "$ref" not in item:
-            return item
-        name = str(item["$ref"])
-        data = self.document.data
-        data = data["config"] if isinstance(data, dict) and data.keys() == {"config"} else data
-        for key in name.removeprefix("#/").split("/"):
-            data = data.get(key) if isinstance(data, dict) else None
-        if not name.startswith("#/") or not isinstance(data, dict):
-            self.builder.part(f"{where} $ref", "left out", f"{name!r:.80} is not in the file")
-            return None
-        return {**data, **{key: value for key, value in item.items() if key != "$ref"}}
-
     def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
-        """Yield the tests of a file that the config names; it must lie under the config's folder."""
+        """Yield the tests of a file or pattern that the config names; files lie under the config's folder or its project."""
         plain = name.removeprefix("file://")
-        where = f"{self.document.place_of(at)} {json_path(at)}"
-        if plain.lower().partition(":")[0].endswith(CODE):
-            self.builder.part(where, "left out", "a generator of tests is code")
-            return
-        if plain.startswith(_REMOTE):
-            self.builder.part(where, "left out", "it is on another machine; download it and name the file")
-            return
-        path = self.under(plain, at)
-        if path.suffix.lower() == ".csv":
-            for row in read_rows(path, (), self.builder.remark):
-                yield self.one(merge_defaults(defaults, csv_test(row.cells)), row.place, row.place)
-            return
-        document = load_document(path)
-        inner = _TestReader(document, self.builder)
-        for number, test in enumerate(inner.rows((), document.data)):
-            if isinstance(test, str):
-                inner.left((number,), "a file of tests that names another one is not followed")
-            else:
+        if plain.lower().partition(":")[0].endswith(CODE_ENDINGS):
+            self.left(at, "a generator of tests is code")
+        elif plain.startswith(_REMOTE):
+            self.left(at, "it is on another machine; download it and name the file")
+        elif plain.lower().endswith(".csv"):
+            for path in self.files(plain, at):
+                for row in self.csv_rows(path):
+                    yield self.one(merge_defaults(defaults, csv_test(row.cells)), row.place, row.place)
+        else:
+            for document in self.documents(plain, at):
+                yield from self.in_document(document, defaults)
+
+    def in_document(self, document: Document, defaults: Data) -> Iterator[Test]:
+        inner = _TestReader(document, self.builder, self.folder)
+        for number, test in enumerate(list_or_one(document.data)):
+            if isinstance(test, dict):
                 yield from inner.test(test, defaults, (number,))
+            else:
+                inner.left((number,), "it is not a test; a file of tests that names another one is not followed")
 
-    def under(self, name: str, at: DataPath) -> Path:
-        """Return a file in the folder of the config or below.
-
-        Raises:
-            DataError: the file is missing or lies elsewhere.
-        """
-        folder = self.document.path.parent
+    def documents(self, name: str, at: DataPath) -> Iterator[Document]:
+        """Yield the data files of a name or pattern; one that cannot be read is left out."""
         try:
-            return allowed_path(name, folder, folder)
-        except PlacedError as error:
-            raise self.fault(at, f"names {name!r:.60}, which cannot be read: {error.message.rstrip('.')}") from None
+            yield from read_documents(name, self.folder)
+        except UnreadableSourceError as error:
+            self.left(at, str(error))
+
+    def files(self, name: str, at: DataPath) -> list[Path]:
+        try:
+            return matching_files(name, self.folder)
+        except UnreadableSourceError as error:
+            self.left(at, str(error))
+            return []
+
+    def csv_rows(self, path: Path) -> list[RawRow]:
+        return read_rows(path, (), self.builder.remark)
 
 
 _CELL = re.compile(r"(not-)?([a-z][a-z\-]*(?::[a-z]+)?)(?:\((-?[0-9.]+)\))?(?::(?!//)\s*(.*))?", re.DOTALL)
@@ -237,6 +274,8 @@ _ALONE = (
     "latency",
 )
 """Types that need no value."""
+_PASSES = 5
+"""How often promptfoo fills variables into variables."""
 _CSV_SIMILAR = 0.8
 _SHORT = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric", "file": "javascript"}
 
@@ -246,23 +285,38 @@ def _is_spread(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], str)
 
 
-def resolve_variables(variables: Mapping[str, Any]) -> Data:
-    """Fill in the variables that the texts of other variables name.
+def resolve_variables(variables: Mapping[str, Any], folder: Path) -> Data:
+    """Read the variables that are files, and fill in those that the texts of other variables name.
 
     Raises:
-        UnsupportedAssertionError: a text names a file, or is a template that does more.
+        UnsupportedAssertionError: a file is code or cannot be read, or a text is a template that does more.
     """
-    resolved: Data = {}
+    values = dict(variables)
     for name, value in variables.items():
         if isinstance(value, str) and value.startswith(("file://", "package:")):
-            raise UnsupportedAssertionError(f"the variable {name!r:.40} is read from a file; write its content")
-        try:
-            resolved[name] = fill_variables(value, variables) if isinstance(value, str) else without_raw_marks(value)
-            again = resolved[name] if isinstance(value, str) and value == without_raw_marks(value) else ""
-            fill_variables(again, {})
-        except UnsupportedAssertionError as refused:
-            raise UnsupportedAssertionError(f"the variable {name!r:.40}: {refused.why}") from None
-    return resolved
+            try:
+                values[name] = value_of_file(value, folder)
+            except (UnreadableSourceError, DataError) as error:
+                raise UnsupportedAssertionError(f"the variable {name!r:.40}: {error}") from None
+        elif isinstance(value, str):
+            values[name] = value.removesuffix("\n")
+    try:
+        return {name: _resolved(value, values) for name, value in values.items()}
+    except UnsupportedAssertionError as refused:
+        raise UnsupportedAssertionError(f"a variable: {refused.why}") from None
+
+
+def _resolved(value: Any, variables: Mapping[str, Any]) -> Any:
+    """Fill in variables until nothing changes; a text with an unknown variable stays as it is."""
+    plain = without_raw_marks(value)
+    if not isinstance(value, str) or plain != value:
+        return plain
+    for _ in range(_PASSES):
+        names = variables_of(plain)
+        if not names or any(name not in variables for name in names):
+            break
+        plain = fill_variables(plain, variables)
+    return plain
 
 
 def csv_test(cells: Mapping[str, str]) -> Data:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.plain_data import canonical, fingerprint
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result
 from evalmark.inputs.documents.document import load_document
@@ -46,6 +46,23 @@ class PromptText:
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of a prompt file, such as `description` and `modelParameters`."""
     place: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """What the prompt file declares of its variables, such as their types."""
+    fills_gaps: bool = False
+    """Whether a variable that a case lacks is an empty text, as in other tools; else it is a fault of the case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetDraft:
+    """A target of the suite that will be written."""
+
+    spec: Mapping[str, Any]
+    """`model` and `settings`, or `http` or `command` with what goes with it."""
+    name: str = ""
+    prompt: PromptText | None = None
+    """The prompt of a model."""
+    variables: tuple[str, ...] = ()
+    """The variables that a service uses; a case that lacks one has an empty text."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +80,10 @@ class ImportBuilder:
     models: list[str] = field(default_factory=list)
     settings: Data = field(default_factory=dict)
     """The settings of the models under test."""
+    targets: list[TargetDraft] = field(default_factory=list)
+    """Targets with settings of their own; they replace `models` and `settings`."""
+    lacks_target: str = ""
+    """Why the cases cannot be sent anywhere; empty if they can, or need not be."""
     options: Data = field(default_factory=dict)
     """Further keys of the suite, such as `repeat`."""
     files: dict[str, str] = field(default_factory=dict)
@@ -103,6 +124,7 @@ class ImportBuilder:
             files=files,
             parts=_parts(self.parts),
             remarks=tuple(self.remarks),
+            lacks_target=self.lacks_target if files else "",
         )
 
 
@@ -194,37 +216,90 @@ def _metrics(results: Sequence[Result]) -> tuple[Metric, ...]:
 
 
 def suite_files(builder: ImportBuilder) -> dict[str, str]:
-    """Return the files of one suite for each prompt, or of one without a prompt; empty if there are no cases."""
+    """Return the files of a suite, or of one for each prompt if there are no target drafts; empty if there are no cases."""
     if not builder.cases:
         return {}
-    is_answered = not builder.models and all("answer" in case for case in builder.cases)
+    is_answered = not (builder.models or builder.targets) and all("answer" in case for case in builder.cases)
     is_asked = bool(builder.prompts) and not is_answered
-    ids = unique_names(str(case["id"]) for case in builder.cases)
-    cases = [_with_named_inputs(case) if is_asked else case for case in builder.cases]
+    cases = [_with_named_inputs(case) if is_asked else case for case in _uniform_inputs(builder)]
+    ids = unique_names(str(case["id"]) for case in cases)
     rows = [{**_as_row(case), "id": name} for case, name in zip(cases, ids, strict=True)]
     files = {**builder.files, "cases.jsonl": "".join(map(json_line, rows))}
     metrics = _metric_entries(builder, files)
-    prompts = _prompt_files(builder, files) if is_asked else []
-    for number, prompt in enumerate(prompts or [None]):
-        name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
-        # Runs of suites with one name are compared with each other, so each prompt has a suite of its own name.
-        title = f"{builder.name}: {str(prompt).removesuffix('.prompt.yml')}" if len(prompts) > 1 else builder.name
-        files[name] = yaml_text(_suite(builder, title, metrics, prompt))
+    prompts = _prompt_files(builder, files) if is_asked else {}
     if not metrics:
         builder.remark(
             "Nothing in the files scores outputs, so runs of the suite are not scored until it has a metric."
         )
+    if builder.targets:
+        return files | {"suite.yaml": yaml_text(_suite(builder, builder.name, metrics, _targets(builder, prompts)))}
+    for number, prompt in enumerate([*prompts.values()] or [None]):
+        name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
+        # Runs of suites with one name are compared with each other, so each prompt has a suite of its own name.
+        title = f"{builder.name}: {str(prompt).removesuffix('.prompt.yml')}" if len(prompts) > 1 else builder.name
+        files[name] = yaml_text(_suite(builder, title, metrics, _models(builder, prompt)))
     return files
 
 
-def _suite(builder: ImportBuilder, title: str, metrics: list[Any], prompt: str | None) -> Data:
+def _suite(builder: ImportBuilder, title: str, metrics: list[Any], target: Any) -> Data:
+    suite = {"name": title, "description": builder.description, "datasets": ["cases.jsonl"], "target": target}
+    return {key: value for key, value in {**suite, "metrics": metrics}.items() if value} | builder.options
+
+
+def _models(builder: ImportBuilder, prompt: str | None) -> Data:
+    """Return the target of a suite whose models all have the same settings."""
     target: Data = {} if prompt is None else {"prompt": prompt}
     if builder.models and (prompt is not None or not builder.lacks_prompt):
         target["models"] = builder.models
     if builder.settings and target:
         target["settings"] = builder.settings
-    suite = {"name": title, "description": builder.description, "datasets": ["cases.jsonl"], "target": target}
-    return {key: value for key, value in {**suite, "metrics": metrics}.items() if value} | builder.options
+    return target
+
+
+def _targets(builder: ImportBuilder, prompts: Mapping[int, str]) -> Any:
+    """Return the target of a suite from its drafts: one mapping if they differ in nothing but their models, else a list."""
+    paths = {id(builder.prompts[number]): path for number, path in prompts.items()}
+    drafts = [draft for draft in builder.targets if draft.prompt is None or id(draft.prompt) in paths]
+    if not drafts and builder.targets:
+        builder.lacks_target = "none of the prompts can be imported"
+    specs = [
+        {"prompt": paths[id(draft.prompt)], **draft.spec} if draft.prompt is not None else dict(draft.spec)
+        for draft in drafts
+    ]
+    models = [spec.get("model") for spec in specs]
+    rest = {canonical({key: value for key, value in spec.items() if key != "model"}) for spec in specs}
+    if len(rest) == 1 and len(set(models)) == len(models) and None not in models and not any(d.name for d in drafts):
+        return {key: value for key, value in {**specs[0], "model": None, "models": models}.items() if value}
+    names = _target_names(drafts, specs)
+    specs = [{**spec, "name": name} if name else spec for spec, name in zip(specs, names, strict=True)]
+    return specs[0] if len(specs) == 1 else specs
+
+
+def _target_names(drafts: Sequence[TargetDraft], specs: Sequence[Data]) -> list[str]:
+    """Return the name of each target; empty where the one that reports give it by themselves is enough."""
+    several = len({spec.get("prompt") for spec in specs}) > 1
+    plain = [str(spec.get("model") or "service") for spec in specs]
+    labels = [
+        f"{draft.prompt.name}@{draft.name or label}" if several and draft.prompt else draft.name or label
+        for draft, label in zip(drafts, plain, strict=True)
+    ]
+    unique = unique_names(labels)
+    needed = [
+        bool(draft.name) or "model" not in spec or name != label
+        for draft, spec, name, label in zip(drafts, specs, unique, labels, strict=True)
+    ]
+    return [name if is_needed else "" for name, is_needed in zip(unique, needed, strict=True)]
+
+
+def _uniform_inputs(builder: ImportBuilder) -> list[Data]:
+    """Return the cases with mappings as inputs, where some have one already or a service reads its parts."""
+    inputs = [case.get("input") for case in builder.cases]
+    services = [draft for draft in builder.targets if draft.prompt is None]
+    if not builder.targets or not (services or any(value is None or isinstance(value, Mapping) for value in inputs)):
+        return builder.cases
+    gaps = {name: "" for draft in services for name in draft.variables}
+    mappings = [value if isinstance(value, Mapping) else {} if value is None else {"input": value} for value in inputs]
+    return [{**case, "input": gaps | dict(value)} for case, value in zip(builder.cases, mappings, strict=True)]
 
 
 def _metric_entries(builder: ImportBuilder, files: dict[str, str]) -> list[Any]:
@@ -244,24 +319,44 @@ def _metric_entries(builder: ImportBuilder, files: dict[str, str]) -> list[Any]:
     return entries
 
 
-def _prompt_files(builder: ImportBuilder, files: dict[str, str]) -> list[str]:
-    paths: list[str] = []
-    for prompt in builder.prompts:
-        path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in paths])}.prompt.yml"
-        data = prompt_data(prompt)
+def _prompt_files(builder: ImportBuilder, files: dict[str, str]) -> dict[int, str]:
+    """Add the prompt files, and return the path of each prompt that can be rendered, by its number."""
+    paths: dict[int, str] = {}
+    variables = _variables(builder)
+    unused = builder.targets and all(draft.prompt is None for draft in builder.targets)
+    for number, prompt in enumerate([] if unused else builder.prompts):
+        path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in paths.values()])}.prompt.yml"
         try:
-            named = {variable.name for variable in parse_prompt(yaml_text(data), Path(path)).inputs}
-            more = {name: {"required": False} for name in _variables(builder) if name not in named}
-            text = yaml_text({**data, "inputs": more} if more else data)
-            parse_prompt(text, Path(path))
+            files[path] = _prompt_file(prompt, Path(path), variables)
         except ConfigError as error:
             why = str(error).splitlines()[0].partition(": ")[2]
             builder.lacks_prompt = True
             builder.part(f"{prompt.place or prompt.name}", "left out", f"the prompt cannot be rendered here: {why}")
             continue
-        files[path] = text
-        paths.append(path)
+        paths[number] = path
     return paths
+
+
+def _prompt_file(prompt: PromptText, path: Path, variables: Mapping[str, bool]) -> str:
+    """Return the content of a prompt file.
+
+    Args:
+        prompt: the prompt.
+        path: its file, for messages.
+        variables: the variables of the cases, and whether every case has them.
+
+    Raises:
+        ConfigError: the template cannot be rendered here.
+    """
+    data = prompt_data(prompt)
+    named = [variable.name for variable in parse_prompt(yaml_text(data), path).inputs]
+    inputs: Data = {name: {"required": False} for name in variables if name not in named}
+    if prompt.fills_gaps:
+        inputs |= {name: {"default": ""} for name in named if not variables.get(name)}
+    inputs = {name: {**inputs.get(name, {}), **prompt.inputs.get(name, {})} for name in {**inputs, **prompt.inputs}}
+    text = yaml_text({**data, "inputs": inputs} if inputs else data)
+    parse_prompt(text, path)
+    return text
 
 
 def _as_row(case: Data) -> Data:
@@ -273,10 +368,16 @@ def _as_row(case: Data) -> Data:
     return row
 
 
-def _variables(builder: ImportBuilder) -> list[str]:
-    """Return all input variables of the cases; other tools allow variables that the prompt does not use."""
-    inputs = (_with_named_inputs(case).get("input") for case in builder.cases)
-    return list(dict.fromkeys(name for value in inputs if isinstance(value, Mapping) for name in value))
+def _variables(builder: ImportBuilder) -> dict[str, bool]:
+    """Return the input variables of the cases, since other tools allow ones that the prompt does not use.
+
+    The value tells whether every case has the variable.
+    """
+    inputs = [_with_named_inputs(case).get("input") for case in _uniform_inputs(builder)]
+    names = dict.fromkeys(name for value in inputs if isinstance(value, Mapping) for name in value)
+    if builder.targets and not any(isinstance(value, Mapping) for value in inputs):
+        names["input"] = None
+    return {name: all(not isinstance(value, Mapping) or name in value for value in inputs) for name in names}
 
 
 def _with_named_inputs(case: Data) -> Data:

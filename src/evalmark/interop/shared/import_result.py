@@ -46,6 +46,8 @@ class ImportResult:
     parts: tuple[ImportedPart, ...] = ()
     remarks: tuple[str, ...] = ()
     """Remarks for the user, one sentence each; remarks on a row begin with `file:line`."""
+    lacks_target: str = ""
+    """Why the cases of the suites cannot be sent anywhere; empty if they can, or need not be."""
 
     @property
     def every_run(self) -> tuple[Run, ...]:

@@ -100,6 +100,15 @@ def list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def list_or_one(value: Any) -> list[Any]:
+    """Return a list unchanged, any other value as the only item of one, and nothing for None.
+
+    >>> list_or_one([1, 2]), list_or_one("x"), list_or_one(None)
+    ([1, 2], ['x'], [])
+    """
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
 def texts_of(value: Any) -> list[str]:
     """Return the texts of a setting that is one text, a list or None."""
     return [value] if isinstance(value, str) else [str(text) for text in value or ()]
