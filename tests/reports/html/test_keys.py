@@ -31,7 +31,7 @@ def test_every_key_of_a_page_is_in_the_list():
 def test_what_the_script_acts_on_by_itself_is_in_the_list():
     script = (REPORTS / "html" / "shortcuts.js").read_text(encoding="utf-8")
     named = {{"Escape": "Esc"}.get(name, name) for name in re.findall(r'\bkey === "([^"]+)"', script)}
-    assert {"j", "k", "h", "l", "Enter", "o", "/", "?", "Esc"} == named
+    assert {"j", "k", "n", "p", "h", "l", "Enter", "o", "/", "?", "Esc"} == named
 
 
 def test_the_page_on_the_viewer_has_the_same_keys():

@@ -43,6 +43,7 @@ STATES = (
     f"/compare?run={LATER}&baseline={RUN}&went=worse&metric=similarity",
     f"/compare?run={MATRIX}&baseline={MATRIX}&target=new&against=old",
     f"/compare?run={EMPTY}&baseline={RUN}",
+    f"/compare?run={LATER}&baseline={RUN}&baseline={MATRIX}",
     f"/grid?run={MATRIX}",
     f"/grid?run={MATRIX}&differences=1&show=differ&density=compact",
     f"/grid?run={MATRIX}&run={RUN}&run={LATER}&run={LIVE}&density=full&first=1",

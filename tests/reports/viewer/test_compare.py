@@ -17,6 +17,7 @@ from evalmark.reports.viewer.comparisons import EarlierComparison, earlier_compa
 from evalmark.reports.viewer.comparisons import prepared_comparison as compared_beside
 from evalmark.reports.viewer.page_context import PageContext
 from evalmark.reports.viewer.store_view import StoreView
+from evalmark.stats.comparison.compare import compare_several
 from evalmark.store import open_store
 
 from .conftest import POLICY, a_run, asked, from_browser, keep, result, shown
@@ -74,7 +75,7 @@ def rows_of(text):
 
 
 def cases_of(text):
-    return re.findall(r'<details class="beside".*?<b><bdi>(.*?)</bdi></b>', text, re.S)
+    return re.findall(r'<details class="beside".*?<code>(.*?)</code>', text, re.S)
 
 
 def test_the_page_says_what_the_command_line_says(app, kept):
@@ -115,7 +116,7 @@ def test_flips_come_first_and_both_cases_are_a_click_away(app, kept):
     text = found(app, f"?run={NEW}")
     assert cases_of(text)[:9] == [f"case-{n:03}" for n in (1, 2, 4, 5, 7, 8, 10, 11, 0)]
     assert len(cases_of(text)) == 20
-    assert text.count('<details class="beside" open>') == 9
+    assert text.count('<details class="beside" data-flip open>') == 9
     assert "passed, fails now" in text
     assert "It is 1. It <del>sings</del>." in text
     assert "It is 1. It <ins>roars</ins>." in text
@@ -476,3 +477,64 @@ def test_three_chosen_runs_stand_in_one_table_of_quality_cost_and_latency(app):
         assert f"<bdi>{name}</bdi>" in page
     assert "Cost is unknown for all, and not compared." in page
     assert "not told apart from" in page
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "shown_as"),
+    [
+        pytest.param("It is 42 m high.", "It is 17 m high.", "It is <del>42</del> m high.", id="words are marked"),
+        pytest.param("Oslo", "I do not know.", "less than half in common, so nothing is marked", id="unrelated texts"),
+        pytest.param(
+            {"a": 1, "b": 2},
+            '{"a": 1, "b": 3}',
+            "<code>b</code></th><td><del>2</del></td><td><ins>3</ins>",
+            id="JSON by its keys",
+        ),
+        pytest.param(
+            {"a": 1, "b": 2}, {"a": 1}, '<del>2</del></td><td><span class="quiet">removed', id="a key that is gone"
+        ),
+        pytest.param("the same", "the same", "Both outputs are identical.", id="equal texts"),
+    ],
+)
+def test_outputs_are_compared_by_words_by_keys_or_side_by_side(store, before, now, shown_as):
+    keep(store, a_run(OLD), [other_case(1, before)])
+    keep(store, a_run(NEW), [other_case(1, now, verdict=False)])
+    text = found(shown(store), f"?run={NEW}&baseline={OLD}")
+    assert shown_as in text
+    assert text.count("the same</div>") <= 1, "an output that is the same on both sides is shown once"
+
+
+def test_several_baselines_are_one_family_of_tests_as_on_the_command_line(app, kept):
+    expected = compare_several(kept.run(NEW), [kept.run(OLD), kept.run(MODELS)])
+    text = found(app, f"?run={NEW}&baseline={OLD}&baseline={MODELS}")
+    for one in expected:
+        assert comparison.verdict_sentence(one) in text
+        assert f'href="/compare?run={NEW}&amp;baseline={one.baseline}">Cases' in text
+        for change in one.targets:
+            for row in comparison.change_rows(change):
+                assert f'<td class="num aside">{row.p}</td>' in text
+    assert f"p is adjusted over all {expected[0].tests} tests" in text
+    assert f'href="/grid?run={OLD}&amp;run={MODELS}&amp;run={NEW}"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        pytest.param(f"?run={NEW}&baseline={OLD}&baseline=nope", 404, "nope", id="one that does not exist"),
+        pytest.param(f"?run={NEW}&baseline={OLD}&baseline=none", 200, "against 1 run", id="one that names no run"),
+        pytest.param(f"?run={NEW}&baseline={OLD}&baseline={OLD}", 200, "8</b>", id="the same one twice is one"),
+        pytest.param(
+            f"?run={OLD}&baseline=last-green&baseline=none", 200, "There is no run to compare with", id="none at all"
+        ),
+    ],
+)
+def test_of_several_baselines_those_that_exist_are_compared(app, query, status, said):
+    answer = from_browser(app, f"/compare{query}")
+    assert answer.status == status
+    assert said in answer.text
+
+
+def test_cases_are_titled_by_what_was_asked(app):
+    text = found(app, f"?run={NEW}&went=worse")
+    assert "<b><bdi>What is 1 times 1?</bdi></b>" in text
+    assert "<h3>Input</h3>" not in text, "a short input is not said again"

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from evalmark import Score
+from evalmark.core.text import one_line
 from evalmark.reports.html.escaping import visible
 from evalmark.store import open_store
 
@@ -108,6 +109,48 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     assert watched.faults == []
 
 
+def test_keys_go_from_flip_to_flip(watched, address):
+    page = watched.page
+    watched.visit(f"{origin_of(address)}/compare?run={NEW}&baseline={OLD}")
+    flips, rows = page.locator("details[data-flip]").count(), page.locator("details.beside").count()
+    assert 5 < flips < rows
+    at = "[...document.querySelectorAll('details.beside')].findIndex((one) => one.hasAttribute('aria-current'))"
+    for key, expected in (("n", 0), ("n", 1), ("p", 0), ("p", 0)):
+        page.keyboard.press(key)
+        assert page.evaluate(at) == expected
+    page.keyboard.press("o")
+    assert not page.evaluate("document.querySelector('details.beside').open")
+    for _ in range(flips + 3):
+        page.keyboard.press("n")
+    assert page.evaluate(at) == flips - 1, "the last one that flipped, not the next row"
+    expect(page.locator("#announcement")).to_have_text("No case after this one flipped.")
+    page.keyboard.press("j")
+    assert page.evaluate(at) == flips
+    assert watched.faults == []
+
+
+def test_a_grid_shows_a_column_at_a_time_where_there_is_no_room_for_all(watched, address):
+    page = watched.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    watched.visit(f"{origin_of(address)}/grid?run={OLD}&run={NEW}")
+    shown = "[...document.querySelectorAll('.grid > tbody > tr:nth-child(2) > td')].map((one) => one.checkVisibility())"
+    assert page.evaluate(shown) == [True, False]
+    page.click(".column-switch li:nth-child(2) a")
+    assert page.evaluate(shown) == [False, True]
+    assert page.url.endswith("&column=1#cases")
+    page.reload()
+    assert page.evaluate(shown) == [False, True], "the address says which column"
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.evaluate(shown) == [True, True]
+    for width in (320, 390, 800, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("j")
+    page.keyboard.press("l")
+    assert page.evaluate("document.activeElement.className") == "cell"
+    assert watched.faults == []
+
+
 @pytest.mark.parametrize("width", [320, 360, 1280])
 def test_the_list_tells_the_gate_and_what_became_of_a_run_however_narrow_it_is(watched, width):
     page = watched.page
@@ -144,13 +187,18 @@ def test_payloads_beside_payloads_run_nothing(watched, address):
     assert page.locator("details.beside").count() == min(20, len(TEXTS))
     assert page.locator("del, ins").count() > 10
     page.eval_on_selector_all("details", "every => every.forEach(one => one.open = true)")
-    asked = page.eval_on_selector_all(".question > :first-child .text", "every => every.map(one => one.textContent)")
-    assert {visible(text) for text in TEXTS[1:]} <= {*asked}
+    asked = page.eval_on_selector_all("summary b", "every => every.map(one => one.textContent)")
+    assert {one_line(visible(text), 40)[:20] for text in TEXTS[1:]} <= {text[:20] for text in asked}
+    assert page.locator(".given").count() == 2 * len(TEXTS), "the input and the expected output"
     watched.visit(f"{origin}/compare?run={WORSE}&baseline={BAD}&page=2")
     for odd in ("<script>window.hit=1</script>", '"><img src=x onerror=alert(1)>'):
         for field in ("run", "baseline", "target", "against", "metric", "went", "of", "pick", "page"):
             watched.visit(f"{origin}/compare?{urlencode([('run', 'last'), (field, odd)])}")
     watched.visit(f"{origin}/runs/{WORSE}?flipped=any")
+    for query in ("", "&differences=1", "&density=full&show=fails", "&density=compact&first=1"):
+        watched.visit(f"{origin}/grid?run={WORSE}&run={BAD}{query}")
+        expect(page.locator("table.grid > tbody > tr").first).to_be_visible()
+    watched.visit(f"{origin}/compare?run={WORSE}&baseline={BAD}&baseline={OLD}")
     assert [fault for fault in watched.faults if "404" not in fault] == []
 
 

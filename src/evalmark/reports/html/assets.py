@@ -36,6 +36,11 @@ def stylesheet(*, interactive: bool = False) -> str:
     return "".join(map(_file, _BASE + _INTERACTIVE if interactive else _BASE))
 
 
+def compared_cases_style() -> str:
+    """Return the styles of `compared_cases.html`."""
+    return _file("compared_cases.css")
+
+
 @cache
 def fragment_stylesheet() -> Markup:
     """Return the common style sheet for the element `.evalmark` of a page by others, such as a notebook.
@@ -105,7 +110,9 @@ SHORTCUTS = (
     Shortcut(("1", "9"), "on the page of a case: open the reason of a score", "viewer"),
     Shortcut(("e", "x"), "in a timeline: go to the next failed step, unfold all steps", "viewer"),
     Shortcut(("s", "z"), "in a queue: skip, undo", "viewer"),
-    Shortcut(("n", "p"), "older and newer session", "viewer"),
+    Shortcut(
+        ("n", "p"), "in a comparison: next and previous case that flipped; of sessions: older and newer", "viewer"
+    ),
     Shortcut(("/",), "search"),
     Shortcut(("Esc",), "leave a field"),
     Shortcut(("?",), "this list"),

@@ -2,6 +2,7 @@
 //   data-rows       on a <tbody>, a list or a table of several <tbody>: `j` and `k` move a cursor between its visible children. The
 //                   cursor is the focus on the first link or <summary> of a row, so Enter opens it, as `o` does; `h` and `l` move
 //                   between the links of a row. The row has aria-current="true".
+//   data-flip       on a row: a case that flipped; `n` and `p` go to the next and previous one.
 //   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field. On a page with rows, the element in
 //                   the current row comes first, then one outside of rows; else the first on the page.
 //   data-first      on a part of a row or of the page: its elements with data-key come before others.
@@ -43,6 +44,7 @@ function pressed(key, event) {
   if (key === "?") open();
   else if (key === "/") return into(document.querySelector("input[type=search]"));
   else if (every.length && (key === "j" || key === "k")) step(every, key === "j" ? 1 : -1, event.repeat);
+  else if ((key === "n" || key === "p") && flips().length) toFlip(flips(), key === "n" ? 1 : -1, event.repeat);
   else if (key === "h" || key === "l") return aside(key === "l" ? 1 : -1);
   else if (key === "o" && hasCursor()) return enter();
   else if (key === "Enter") return hasCursor() && document.activeElement === document.body && enter();
@@ -84,6 +86,25 @@ function show(row, isHeld) {
   const room = innerHeight - (parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom) || 0);
   const isCalm = isHeld || Math.abs(top) > 2 * innerHeight || matchMedia("(prefers-reduced-motion: reduce)").matches;
   row.scrollIntoView({ block: height > room ? "start" : "nearest", behavior: isCalm ? "auto" : "smooth" });
+}
+
+function flips() {
+  return rows().filter((row) => "flip" in row.dataset);
+}
+
+// Go to the next or previous case that flipped, from where the cursor is, and open it; after the last one to the next page.
+function toFlip(every, by, isHeld) {
+  const all = rows();
+  const at = hasCursor() ? all.indexOf(current) : by > 0 ? -1 : all.length;
+  const next = by > 0 ? every.find((row) => all.indexOf(row) > at) : every.findLast((row) => all.indexOf(row) < at);
+  if (!next) {
+    const link = all.at(by > 0 ? -1 : 0) === current && document.querySelector(`.pager a[rel=${by > 0 ? "next" : "prev"}]`);
+    return link ? use(link) : say(by > 0 ? "No case after this one flipped." : "No case before this one flipped.");
+  }
+  next.open = true;
+  mark(next);
+  handle(next).focus({ preventScroll: true });
+  show(next, isHeld);
 }
 
 function aside(by) {

@@ -146,10 +146,15 @@ def pair_scores(pair: FlipExample) -> list[tuple[str, str]]:
     return deciding_texts(pair.before, pair.now, pair.flip.metric)
 
 
-def deciding_texts(before: Result, now: Result, metric: str = "") -> list[tuple[str, str]]:
-    """Pairs `(before, now)` of the deciding scores of any two results."""
+def deciding_texts(
+    before: Result, now: Result, metric: str = "", *, with_reason: bool = False
+) -> list[tuple[str, str]]:
+    """Pairs `(before, now)` of the deciding scores of any two results; `with_reason` leaves out those without a reason."""
     decided = [score for result in (before, now) for score in deciding_scores(result)]
     names = dict.fromkeys(([metric] if metric else []) + [score.name for score in decided])
+    if with_reason:
+        reasoned = {score.name for result in (before, now) for score in result.scores if score.reason}
+        names = {name: None for name in names if name in reasoned}
     return [(_score_text_of(before, name), _score_text_of(now, name)) for name in names]
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.core.errors import NotFoundError, StoreBusyError, StoreError
-from evalmark.reports.html.assets import script, stylesheet
+from evalmark.reports.html.assets import compared_cases_style, script, stylesheet
 from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
 from evalmark.reports.viewer.urls.queries import QUEUE
 from evalmark.storage.store.store import Store
@@ -100,7 +100,7 @@ def starlette_app(context: PageContext) -> Starlette:
 
 def _static() -> list[Route]:
     """Routes of the static files: one style sheet, one script, and images."""
-    style = "".join([stylesheet(interactive=True), *_texts(".css")])
+    style = "".join([stylesheet(interactive=True), compared_cases_style(), *_texts(".css")])
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
     parts += [("script.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
     parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]

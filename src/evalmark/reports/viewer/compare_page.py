@@ -1,7 +1,7 @@
-"""The page that compares two runs: verdict, metrics and cases."""
+"""The page that compares a run with a baseline, case by case, or with several."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -10,20 +10,26 @@ from starlette.responses import Response
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.reports.html.escaping import page_text, visible
-from evalmark.reports.text.changed_cases import CaseScore, case_scores, deciding_texts
+from evalmark.reports.html.compared_cases import ComparedCase, ComparedOutput
+from evalmark.reports.text.changed_cases import case_scores
 from evalmark.reports.text.comparison import OVERALL
-from evalmark.reports.text.word_changes import TextPair, word_changes
 from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.paths import case_path
 from evalmark.reports.viewer.urls.queries import ComparisonQuery, parse_comparison_query
 from evalmark.runs.execution.baseline import LAST_GREEN
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
-from evalmark.stats.comparison.change import Flip
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, RankedCase
 from evalmark.stats.comparison.scoring_rules import ScoringRules
 from evalmark.storage.queries.pages import NumberedResult
 
-from .comparisons import PreparedComparison, baseline_of, case_of, prepared_comparison, prepared_trade_offs
+from .comparisons import (
+    PreparedComparison,
+    baseline_of,
+    case_of,
+    prepared_comparison,
+    prepared_comparisons,
+    prepared_trade_offs,
+)
 from .page_context import PageContext
 from .store_view import StoreView
 
@@ -35,38 +41,31 @@ MOST_RUNS = 300
 """Most runs in a form."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """A case with a result of either run."""
-
-    ranked: RankedCase
-    flip: Flip | None
-    before: NumberedResult | None
-    now: NumberedResult | None
-    words: TextPair | None
-    """Word differences of both outputs; None if one is too large."""
-    scores: Sequence[CaseScore]
-    reasons: Sequence[tuple[str, str]]
-
-    @property
-    def shown(self) -> NumberedResult | None:
-        """The result that shows the input."""
-        return self.now or self.before
-
-
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
-    view = context.view
+    view, params = context.view, request.query_params
     with view.figures.give_way():
         runs = view.store.runs(MOST_RUNS)
-        query = parse_comparison_query(request.query_params)
-        picks = _in_order(view, request.query_params.getlist("pick"), runs)
-    if len(picks) > 2 and not query.run:
-        return context.page(request, "compare.html", {**_several(view, picks), **_choices(query, runs, ())})
-    query, message = _picked(query, picks), ""
+        query = parse_comparison_query(params)
+        picks = _in_order(view, params.getlist("pick"), runs)
+    named = list(dict.fromkeys(name.strip() for name in params.getlist("baseline") if name.strip()))
+    if not query.run and len(picks) > 2:
+        query, named = replace(query, run=picks[0]), picks[1:]
+    if query.run and len(named) > 1:
+        return context.page(
+            request, "compare_several.html", {**_several(view, query.run, named), **_choices(query, runs, ())}
+        )
+    return context.page(request, "compare.html", _two(view, _picked(query, picks), runs))
+
+
+_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "prepared": None, "trouble": "", "rows": ()}
+
+
+def _two(view: StoreView, query: ComparisonQuery, runs: Sequence[Run]) -> Mapping[str, Any]:
+    """Values of the template for a run and its baseline."""
     with view.figures.give_way():
         if not query.run:
-            return context.page(request, "compare.html", {**_NOTHING, "message": message, **_choices(query, runs, ())})
+            return {**_NOTHING, "message": "", **_choices(query, runs, ())}
         run = view.store.run(query.run)
         recent = list(view.back_from(run))
         baseline, message = _baseline(view, run, query, recent)
@@ -80,25 +79,27 @@ def show(context: PageContext, request: Request) -> Response:
     if prepared is not None and baseline is not None:
         with view.figures.give_way():
             values |= case_values(view, (run, baseline), prepared, query)
-    return context.page(request, "compare.html", {**_NOTHING, **values, **_choices(query, runs, recent)})
+    return {**_NOTHING, **values, **_choices(query, runs, recent)}
 
 
-_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "prepared": None, "trouble": "", "rows": (), "picked": ()}
-
-
-def _several(view: StoreView, picks: Sequence[str]) -> Mapping[str, Any]:
-    """Values of the template for more than two runs: quality against cost and latency."""
-    values: dict[str, Any] = {
-        **_NOTHING,
-        "message": "",
-        "picked": [view.store.run(name) for name in picks[:MOST_PICKED]],
-    }
-    if len(picks) > MOST_PICKED:
-        values["message"] = f"{len(picks)} runs were chosen; the newest {MOST_PICKED} are compared."
+def _several(view: StoreView, reference: str, named: Sequence[str]) -> Mapping[str, Any]:
+    """Values of the template for a run and several baselines: each comparison, then quality against cost and latency."""
+    with view.figures.give_way():
+        run = view.store.run(reference)
+    found = [baseline_of(view, run, name) for name in named[: MOST_PICKED - 1]]
+    messages = [one.reason for one in found if one is not None and one.run is None]
+    if len(named) >= MOST_PICKED:
+        messages.append(f"{len(named) + 1} runs were chosen; the first {MOST_PICKED} are compared.")
+    baselines = list({one.run.id: one.run for one in found if one is not None and one.run is not None}.values())
+    values = {"run": run, "baselines": baselines, "message": " ".join(messages), "trouble": ""}
+    values |= {"several": None, "trade_offs": None}
+    if None in found or not baselines:
+        return values
     try:
-        return values | {"trade_offs": prepared_trade_offs(view, values["picked"])}
+        values["several"] = prepared_comparisons(view, run, baselines)
+        return values | {"trade_offs": prepared_trade_offs(view, [run, *baselines])}
     except EvalmarkError as error:
-        return values | {"trouble": str(error), "trade_offs": None}
+        return values | {"trouble": str(error)}
 
 
 def case_values(
@@ -132,7 +133,7 @@ def _metric(name: str) -> str | None:
 
 def _rows(
     view: StoreView, runs: tuple[Run, Run], rules: ScoringRules, ranked: Sequence[RankedCase]
-) -> list[ComparedRow]:
+) -> list[ComparedCase]:
     """Each case with its results, both scored by the newer run's rules."""
     run, baseline = runs
     now = view.browsing(run).results_of_cases([case_of(case, before=False) for case in ranked])
@@ -140,6 +141,7 @@ def _rows(
     judges = (rules.baseline, rules.run)
     return [
         _row(
+            runs,
             case,
             *(tuple(_under(judge, numbered) for numbered in side) for judge, side in zip(judges, sides, strict=True)),
         )
@@ -154,34 +156,34 @@ def _under(judge: Callable[[Result], Result], numbered: NumberedResult) -> Numbe
     return numbered if judged is numbered.result else replace(numbered, verdict=judged.verdict, result=judged)
 
 
-def _row(ranked: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> ComparedRow:
-    cases, case = ranked.cases, ranked.case
-    flip = cases.flips.get(cases.pairs[case][0])
+def _row(
+    runs: tuple[Run, Run], ranked: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]
+) -> ComparedCase:
+    cases, (key, _) = ranked.cases, ranked.cases.pairs[ranked.case]
+    flip = cases.flips.get(key)
     fell = None if flip is None or flip.metric else flip.is_worse
-    old, new = _showing(before, fell), _showing(now, None if fell is None else not fell)
-    is_whole = old is not None and new is not None and not (old.is_cut or new.is_cut)
-    return ComparedRow(
-        ranked=ranked,
+    return ComparedCase(
+        key=key,
+        target=cases.change.target,
+        went=ranked.went,
         flip=flip,
-        before=old,
-        now=new,
-        words=word_changes(*map(_answer_of, (old, new))) if is_whole else None,
-        scores=case_scores(cases, case),
-        reasons=deciding_texts(old.result, new.result, flip.metric if flip else "")
-        if old is not None and new is not None
-        else (),
+        before=_output(runs[1], _showing(before, fell)),
+        now=_output(runs[0], _showing(now, None if fell is None else not fell)),
+        scores=case_scores(cases, ranked.case),
     )
+
+
+def _output(run: Run, shown: NumberedResult | None) -> ComparedOutput | None:
+    if shown is None:
+        return None
+    href = case_path(run.id, shown.number)
+    return ComparedOutput(result=shown.result, verdict=shown.verdict, is_cut=shown.is_cut, href=href)
 
 
 def _showing(several: Sequence[NumberedResult], passes: bool | None) -> NumberedResult | None:
     """Choose the repeat that shows the change, else the first."""
     verdict = {True: "pass", False: "fail", None: ""}[passes]
     return next((numbered for numbered in several if numbered.verdict == verdict), several[0] if several else None)
-
-
-def _answer_of(numbered: NumberedResult | None) -> str:
-    value = None if numbered is None else numbered.result.output.value
-    return "" if value is None else visible(page_text(value).shown)
 
 
 def _in_order(view: StoreView, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:

@@ -11,7 +11,7 @@ from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
 from evalmark.stats.comparison.change import Comparison
-from evalmark.stats.comparison.compare import compare_by_case
+from evalmark.stats.comparison.compare import compare_by_case, compare_several
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, ComparedCases, RankedCase, rank_cases
 from evalmark.stats.comparison.trade_offs import Candidate, TradeOffs, trade_offs
 from evalmark.storage.queries.pages import TargetCase
@@ -66,6 +66,29 @@ def prepared_comparison(
         comparison, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
         comparison = replace(comparison, rescore=comparison.rescore + view.flags) if comparison.rescore else comparison
         return PreparedComparison(comparison=comparison, cases=cases, flipped=_flipped(view, run, cases))
+
+    return view.figures.found(task, work)
+
+
+def prepared_comparisons(view: StoreView, run: Run, baselines: Sequence[Run]) -> tuple[Comparison, ...] | None:
+    """Compare a run with several baselines as one family of tests; None while being computed.
+
+    Raises:
+        EvalmarkError: a result is damaged, or a run was deleted.
+    """
+    runs = [run, *baselines]
+    trials = [line.trials for line in view.lines(runs)]
+    task = Task(
+        kind="several baselines",
+        names=tuple(one.id for one in runs),
+        state=[(one.status, one.finished, n) for one, n in zip(runs, trials, strict=True)],
+        trials=sum(trials) + trials[0] * (len(baselines) - 1),
+        kept=_KEPT,
+    )
+
+    def work(patiently: Callable[[Run], Run]) -> tuple[Comparison, ...]:
+        found = compare_several(patiently(run), [patiently(one) for one in baselines])
+        return tuple(replace(one, rescore=one.rescore + view.flags) if one.rescore else one for one in found)
 
     return view.figures.found(task, work)
 

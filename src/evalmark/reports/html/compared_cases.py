@@ -1,0 +1,113 @@
+"""A case of a comparison with both of its outputs, for the viewer and for reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evalmark.core.text import one_line
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Result, Score, Verdict
+from evalmark.reports.text.changed_cases import CaseScore, deciding_texts
+from evalmark.reports.text.output_changes import OutputChange, output_change
+from evalmark.reports.text.verdicts import short_score
+from evalmark.stats.comparison.change import Flip, is_unchanged
+from evalmark.stats.comparison.compared_cases import CaseOutcome
+from evalmark.stats.comparison.flip_examples import FlipExample
+
+from .escaping import page_text, visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedOutput:
+    """The result of one side."""
+
+    result: Result
+    verdict: Verdict
+    is_cut: bool = False
+    """Whether the result is too large for a page, and only its beginning is there."""
+    href: str = ""
+    """The page of the result; empty without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedCase:
+    """A case with its results of both sides."""
+
+    key: tuple[str, str]
+    """The dataset and the id."""
+    target: str
+    went: CaseOutcome | None
+    flip: Flip | None
+    """How it changed by the deciding metric, or between pass and fail; None if it did not."""
+    before: ComparedOutput | None
+    now: ComparedOutput | None
+    scores: Sequence[CaseScore]
+
+    @property
+    def case(self) -> Case | None:
+        """The case; None if its results are gone, or too large for a page."""
+        shown = self.now or self.before
+        return None if shown is None or shown.is_cut else shown.result.trial.case
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether one of the results is too large for a page."""
+        return any(side is not None and side.is_cut for side in (self.before, self.now))
+
+    @property
+    def change(self) -> OutputChange | None:
+        """The difference of the outputs; None unless both sides have a whole one."""
+        if self.is_cut or self.before is None or self.now is None:
+            return None
+        old, new = self.before.result.output, self.now.result.output
+        if old.error is not None or new.error is not None:
+            return None
+        return output_change(_comparable(old.value), _comparable(new.value))
+
+    @property
+    def reasons(self) -> Sequence[tuple[str, str]]:
+        """The scores that decided and have a reason, before and now."""
+        if self.before is None or self.now is None:
+            return ()
+        metric = self.flip.metric if self.flip else ""
+        return deciding_texts(self.before.result, self.now.result, metric, with_reason=True)
+
+
+def _comparable(value: object) -> object:
+    return visible(page_text(value).shown) if isinstance(value, str) else value
+
+
+def case_of_example(example: FlipExample, metrics: Sequence[Metric] = ()) -> ComparedCase:
+    """Return the case of an example, for reports, which have no pages of cases."""
+    before, now = (ComparedOutput(result=one, verdict=one.verdict) for one in (example.before, example.now))
+    flip = example.flip
+    return ComparedCase(
+        key=(flip.dataset, flip.case),
+        target=flip.target,
+        went="worse" if flip.is_worse else "better",
+        flip=flip,
+        before=before,
+        now=now,
+        scores=_scores(example, {metric.name: metric for metric in metrics}),
+    )
+
+
+def _scores(example: FlipExample, metrics: dict[str, Metric]) -> list[CaseScore]:
+    before = {score.name: score for score in example.before.scores}
+    pairs = [(before[score.name], score) for score in example.now.scores if score.name in before]
+    return [_case_score(old, new, metrics.get(new.name)) for old, new in pairs]
+
+
+def _case_score(old: Score, new: Score, metric: Metric | None) -> CaseScore:
+    gain = None if old.value is None or new.value is None else new.value - old.value
+    went: CaseOutcome | None = None
+    if gain is not None:
+        is_same = is_unchanged(old.value or 0.0, new.value or 0.0, in_units=False)
+        went = "same" if is_same else "better" if (gain > 0) == (new.direction == "higher") else "worse"
+    return CaseScore(
+        metric=one_line(new.name, 60),
+        before=short_score(old, metric),
+        now=short_score(new, metric),
+        difference="" if gain is None else f"{gain:+z.2f}",
+        went=went,
+    )
