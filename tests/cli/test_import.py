@@ -267,3 +267,40 @@ def test_every_format_has_its_function():
     for name, importer in IMPORTERS.items():
         module, _, function = importer.function.partition(":")
         assert callable(getattr(importlib.import_module(f"evalmark.interop.{module}"), function)), name
+
+
+SPAN = {
+    "traceId": "0af7651916cd43dd8448eb211c80319c",
+    "spanId": "b7ad6b7169203331",
+    "name": "chat",
+    "startTimeUnixNano": "1790000000000000000",
+    "endTimeUnixNano": "1790000001000000000",
+    "attributes": [
+        {"key": "openinference.span.kind", "value": {"stringValue": "CHAIN"}},
+        {"key": "input.value", "value": {"stringValue": "Is Oslo in Norway?"}},
+        {"key": "output.value", "value": {"stringValue": "Yes."}},
+    ],
+}
+
+
+def test_traces_become_sessions_whose_labelled_answers_are_cases(evalmark, world):
+    (world / "shop.json").write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}))
+    for _ in range(2):  # the second time adds nothing
+        said = evalmark("import", "otlp", "shop.json")
+        assert said.code == 0, said.text
+        assert "shop.json: 1 session, 1 answer, 0 steps of project shop" in said.out
+    assert evalmark("note", SPAN["spanId"], "--label", "up").code == 0
+    assert evalmark("export", "sessions:shop", "-o", "cases.jsonl").code == 0
+    (case,) = (world / "cases.jsonl").read_text().splitlines()
+    assert json.loads(case)["input"] == "Is Oslo in Norway?"
+
+
+def test_a_file_without_traces_stores_nothing_of_the_others(evalmark, world):
+    (world / "shop.json").write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}))
+    (world / "bad.json").write_text("{}")
+    said = evalmark("import", "otlp", "shop.json", "bad.json")
+    assert said.code == 2
+    assert "bad.json:1: has no `resourceSpans`" in said.err
+    assert "shop" not in evalmark("list", "sessions").out
+    assert "-o does not fit otlp" in evalmark("import", "otlp", "shop.json", "-o", "in").err
+    assert "--project is for otlp" in evalmark("import", "jsonl", "shop.json", "--project", "a").err

@@ -20,6 +20,8 @@ from evalmark.storage.store.store import Store, open_store
 
 from . import flags
 from .imported_suites import Rewrite, write_suites
+from .imported_traces import FORMAT as TRACES
+from .imported_traces import import_traces
 
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
@@ -54,11 +56,10 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         "jsonl": Importer("jsonl:import_jsonl"),
     }
 )
-"""The importer of each format."""
+"""The importer of each format that becomes suites and runs."""
+FORMATS = (*IMPORTERS, TRACES)
 
-Format = Annotated[
-    str, typer.Argument(metavar="FORMAT", help=f"The tool that wrote the files: {', '.join(IMPORTERS)}.")
-]
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"The tool that wrote the files: {', '.join(FORMATS)}.")]
 Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="DIR", help="Write the tests as suites, with IMPORT.md, into this folder."),
@@ -86,6 +87,12 @@ BaseUrl = Annotated[
         "--base-url", metavar="URL", help="Where --from-api downloads: OpenAI, or an Azure resource or project."
     ),
 ]
+Project = Annotated[
+    str | None,
+    typer.Option(
+        "--project", metavar="NAME", help="otlp: the project of the sessions [default: the name of the file]."
+    ),
+]
 Partial = Annotated[
     bool,
     typer.Option("--partial", help="Write the suite even if parts of the tests cannot be imported."),
@@ -111,6 +118,7 @@ def import_files(  # noqa: PLR0913  one parameter a flag
     eval_name: EvalName = None,
     from_api: FromApi = False,
     base_url: BaseUrl = None,
+    project: Project = None,
     partial: Partial = False,
     force: Force = False,
     update: Update = False,
@@ -118,7 +126,7 @@ def import_files(  # noqa: PLR0913  one parameter a flag
 ) -> None:
     """Import the files of another tool: store its results as runs, and list what was imported and what was not.
 
-    With -o, also write the tests as suites that `evalmark validate` accepts, and what became of each part of the files
+    Traces of OpenTelemetry (otlp) become recorded sessions. With -o, also write the tests as suites that `evalmark validate` accepts, and what became of each part of the files
     as IMPORT.md. All paths are read before anything is stored or written, and either all runs are stored or none. If
     a part of the tests cannot be imported, nothing is written, unless --partial is given. No code in the files runs
     unless --code names it.
@@ -130,16 +138,18 @@ def import_files(  # noqa: PLR0913  one parameter a flag
         "--from-api": from_api,
         "--base-url": base_url,
     }
+    if format == TRACES:
+        writes = {"-o": output, "--partial": partial, "--force": force, "--update": update}
+        unfit = [flag for flag, value in {**given, **writes}.items() if value]
+        import_traces(paths, project, flags.settings(store=store), flags=unfit)
+        return
+    if project:
+        raise ConfigError(f"--project is for {TRACES}; leave it out for {format}.")
     options = ImportOptions(
         code=tuple(code or ()), providers=_provider_map(map_provider or []), eval_name=eval_name or ""
     )
     read = _reader(format, [flag for flag, value in given.items() if value], options)
-    if output is not None and len(paths) > 1:
-        raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
-    if (force or update) and output is None:
-        raise ConfigError(f"{'--force' if force else '--update'} needs the folder to write to: -o DIR")
-    if force and update:
-        raise ConfigError("--force overwrites edited files, and --update keeps them; name one of the two.")
+    rewrite = _rewrite(paths, output, force=force, update=update)
     if base_url and not from_api:
         raise ConfigError("--base-url says where --from-api downloads; add --from-api, or leave it out.")
     settings = flags.settings(store=store)
@@ -150,9 +160,19 @@ def import_files(  # noqa: PLR0913  one parameter a flag
         _check_output(path, imported, output)
     if output is not None:
         [(path, imported)] = imports
-        rewrite: Rewrite = "force" if force else "update" if update else "refuse"
         _write(path, imported, output, _Writing(format, partial, rewrite, settings))
     _store(imports, settings)
+
+
+def _rewrite(paths: list[Path], output: Path | None, *, force: bool, update: bool) -> Rewrite:
+    """Return what happens to files that exist, once the flags fit each other."""
+    if output is not None and len(paths) > 1:
+        raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
+    if (force or update) and output is None:
+        raise ConfigError(f"{'--force' if force else '--update'} needs the folder to write to: -o DIR")
+    if force and update:
+        raise ConfigError("--force overwrites edited files, and --update keeps them; name one of the two.")
+    return "force" if force else "update" if update else "refuse"
 
 
 def _store(imports: list[tuple[Path, ImportResult]], settings: "Settings") -> None:
@@ -265,8 +285,8 @@ def _provider_map(pairs: list[str]) -> dict[str, str]:
 
 def _reader(name: str, given: list[str], options: ImportOptions) -> Callable[[Path], ImportResult]:
     if name not in IMPORTERS:
-        close = get_close_matches(name, IMPORTERS, n=1)
-        advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(IMPORTERS)}."
+        close = get_close_matches(name, FORMATS, n=1)
+        advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(FORMATS)}."
         raise ConfigError(f"there is no format {name!r} to import; {advice}")
     importer = IMPORTERS[name]
     for flag in given:

@@ -1,10 +1,11 @@
 """Record OpenTelemetry spans that follow the semantic conventions for generative AI (version 1.41) as sessions.
 
-The attributes are described at https://opentelemetry.io/docs/specs/semconv/gen-ai/. Inputs and outputs are recorded only if
+Other conventions are converted first (`conventions`). The attributes are described at https://opentelemetry.io/docs/specs/semconv/gen-ai/. Inputs and outputs are recorded only if
 the instrumentation captures content; otherwise spans have times, models and token counts only.
 """
 
 import json
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from evalmark.core.values.case import Usage
 from evalmark.core.values.session import SpanKind
 from evalmark.runs.transcripts.contents import as_plain, get_field
 
+from .conventions import CONVERSATION, COST, INPUT, OUTPUT, genai_attributes
 from .queue_registry import flush
 from .record import record
 from .spans import OpenSession, OpenSpan
@@ -31,7 +33,6 @@ _KINDS: Mapping[str, SpanKind] = {
     "retrieval": "retrieval",
 }
 """Kinds by `gen_ai.operation.name`; all others (agents, workflows, embeddings) are steps."""
-_CONVERSATION = "gen_ai.conversation.id"
 _COUNTS = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -143,7 +144,7 @@ def spans_of_trace(spans: list[EndedSpan], project: str, options: Mapping[str, A
     genai = [span for span in spans if span.is_genai]
     if not genai:
         return
-    key = next((str(span.attributes[_CONVERSATION]) for span in genai if span.attributes.get(_CONVERSATION)), None)
+    key = next((str(span.attributes[CONVERSATION]) for span in genai if span.attributes.get(CONVERSATION)), None)
     session = record(project, **({"session": key or f"trace {spans[0].trace}"} | dict(options))).open()
     session.started = min(span.started for span in genai) / _BILLION
     session.metadata_copy = dict(session.metadata)
@@ -174,7 +175,7 @@ def _open_span(span: EndedSpan, session: OpenSession, outer: OpenSpan | None) ->
     open_span.model = str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model") or "")
     open_span.template = str(attributes.get("gen_ai.prompt.name") or "")
     open_span.input, open_span.output, open_span.error = _input(attributes), _output(attributes), span.error
-    open_span.usage = _usage(attributes)
+    open_span.usage, open_span.cost = _usage(attributes), _cost(attributes.get(COST))
     if open_span.kind == "retrieval" and open_span.answer is not open_span:
         open_span.answer.retrieved.append(open_span.output)
     return open_span
@@ -186,6 +187,8 @@ def _input(attributes: Mapping[str, Any]) -> Any:
         if name in attributes:
             return _data(attributes[name])
     turns = _turns(_data(attributes.get("gen_ai.input.messages")))
+    if not turns and INPUT in attributes:
+        return _data(attributes[INPUT])
     contents = [turn["content"] for turn in turns if turn["role"] != "system"]
     return contents[0] if len(contents) == 1 and turns[-1]["role"] == "user" else turns or None
 
@@ -195,7 +198,7 @@ def _output(attributes: Mapping[str, Any]) -> Any:
         if name in attributes:
             return _data(attributes[name])
     turns = _turns(_data(attributes.get("gen_ai.output.messages")))
-    return turns[-1]["content"] if turns else None
+    return turns[-1]["content"] if turns else _data(attributes.get(OUTPUT))
 
 
 def _turns(messages: Any) -> list[dict[str, Any]]:
@@ -222,6 +225,15 @@ def _usage(attributes: Mapping[str, Any]) -> Usage | None:
     return None if all(count is None for count in counts.values()) else Usage(**counts)
 
 
+def _cost(value: Any) -> float | None:
+    """US dollars; None if the attribute does not say."""
+    try:
+        cost = float(value)
+    except (TypeError, ValueError):
+        return None
+    return cost if 0 <= cost < math.inf else None
+
+
 def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
@@ -240,7 +252,7 @@ def _read(span: Any) -> EndedSpan:
     """Read a span of the SDK; raises AttributeError, TypeError or ValueError if it is not one."""
     context, parent, status = span.context, span.parent, span.status
     is_failed = status.status_code.name == "ERROR"
-    attributes = dict(span.attributes or {})
+    attributes = genai_attributes(dict(span.attributes or {}))
     kind = str(attributes.get("error.type") or "error")
     return EndedSpan(
         trace=format(context.trace_id, "032x"),
