@@ -300,7 +300,7 @@ def run_page(app, run, query="", status=200):
 
 
 def listed(text):
-    return sorted(re.findall(r'<a class="name" href="/runs/[^"]*"><bdi>(case-\d+)', text))
+    return sorted(re.findall(r'(?:<small><code>|<a class="name" href="/runs/[^"]*"><bdi>)(case-\d+)', text))
 
 
 def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):

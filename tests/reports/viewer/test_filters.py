@@ -48,7 +48,7 @@ def similarity(one):
     ],
 )
 def test_a_query_lists_the_cases_that_it_selects(app, query, selects):
-    text = page(app, f"{PAGE}?size=50&q={quote(query)}")
+    text = page(app, f"{PAGE}?size=50&sort=position&q={quote(query)}")
     assert cases(text) == [one.trial.case.id for one in RESULTS if selects(one)]
 
 

@@ -51,7 +51,9 @@ def test_that_a_label_is_of_an_answer_which_stood_there_before_is_said(own, stor
 
 def test_cases_are_filtered_by_what_is_said_of_the_answers_that_stand_there_now(own, store):
     def rows(label):
-        return re.findall(r"<bdi>(case-00[01])", from_browser(own, f"/runs/{RUN}?label={label}").text)
+        return re.findall(
+            r"<small><code>(case-00[01])", from_browser(own, f"/runs/{RUN}?label={label}&sort=position").text
+        )
 
     for number in ("1", "2"):
         sent(own, {"run": RUN, "number": number, "liked": "up", "by": "ann"})
@@ -171,7 +173,10 @@ OTHER = {"run": RUN, "number": "4"}
 
 
 def shown_cases(viewer, query):
-    return re.findall(r'<a class="name"[^>]*><bdi>case-(\d+)', from_browser(viewer, f"/runs/{RUN}?{query}").text)
+    return re.findall(
+        r'(?:<small><code>|<a class="name"[^>]*><bdi>)case-(\d+)',
+        from_browser(viewer, f"/runs/{RUN}?sort=position&{query}").text,
+    )
 
 
 def test_cases_are_filtered_by_what_people_say_of_them(own):
@@ -198,8 +203,8 @@ def test_what_i_have_not_labelled_depends_on_who_i_am(own):
     sent(own, {**OTHER, "liked": "up", "by": "bob"})
     cookie = answer.headers["set-cookie"].partition(";")[0]
     headers = [("host", "127.0.0.1:7878"), ("cookie", f"evalmark-7878=a-token-of-this-test; {cookie}")]
-    text = asked(own, f"/runs/{RUN}?label=not-mine", headers=headers).text
-    assert re.findall(r"<bdi>case-(\d+)", text)[:4] == ["001", "002", "003", "004"]
+    text = asked(own, f"/runs/{RUN}?label=not-mine&sort=position", headers=headers).text
+    assert re.findall(r"<small><code>case-(\d+)", text)[:4] == ["001", "002", "003", "004"]
     assert '<option value="not-mine" selected>not by me</option>' in text
 
 

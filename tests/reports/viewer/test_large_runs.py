@@ -37,7 +37,7 @@ def large(tmp_path_factory):
 
 
 def rows(text: str) -> list[int]:
-    return [int(found) for found in re.findall(r'<a class="name"[^>]*><bdi>case-(\d+)', text)]
+    return [int(found) for found in re.findall(r'(?:<small><code>|<a class="name"[^>]*><bdi>)case-(\d+)', text)]
 
 
 def link(text: str, way: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
-_BASE = ("base.css", "rich_text.css", "comparison.css", "charts.css")
+_BASE = ("base.css", "rich_text.css", "reading.css", "comparison.css", "charts.css")
 _INTERACTIVE = ("labels.css", "shortcuts.css")
 _COLORS = re.compile(r":root \{\s*(?:color-scheme: light dark;)?([^}]*--back[^}]*)\}")
 _PAGE_RULES = re.compile(
@@ -103,7 +103,7 @@ class Shortcut(NamedTuple):
 SHORTCUTS = (
     Shortcut(("j", "k"), "next and previous row, or case"),
     Shortcut(("h", "l"), "previous and next answer of a row", "viewer"),
-    Shortcut(("Enter", "o"), "open it, or close what is open"),
+    Shortcut(("Enter", "o"), "open it, or close what is open; o unfolds a row in place"),
     Shortcut(("u", "d"), "label it good (thumb up) or bad (thumb down)", "labels"),
     Shortcut(("c",), "write a comment", "labels"),
     Shortcut(("r", "w"), "on the page of a case: say that a score is right or wrong", "labels"),

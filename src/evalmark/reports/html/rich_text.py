@@ -9,6 +9,9 @@ from .escaping import LONGEST, source_text
 from .markdown import draw_markdown, mark_sentences
 from .structures import draw_structure
 
+_OF_A_MEMBER = 25
+"""Characters of an average member of a JSON object."""
+
 
 class RichText(NamedTuple):
     """A value as HTML, and how much of its text that shows."""
@@ -25,13 +28,16 @@ class RichText(NamedTuple):
         return self.length > self.shown
 
 
-def rich_text(value: Any, sentences: Sequence[str] = (), longest: int = LONGEST, *, as_text: bool = False) -> RichText:
+def rich_text(
+    value: Any, sentences: Sequence[str] = (), longest: int = LONGEST, *, lines: int = 0, as_text: bool = False
+) -> RichText:
     """Draw a value as safe HTML, for an element of the class `rich`, or `text` if it is shown unchanged.
 
     Args:
         value: any value of a case or an output. A text is drawn as JSON or Markdown if it is that.
         sentences: sentences to mark; those that the text lacks follow it.
         longest: the most characters to show.
+        lines: the most lines to show; 0 for any number.
         as_text: show texts unchanged, and other values as indented JSON.
 
     >>> rich_text("It is **high**.").html
@@ -40,19 +46,24 @@ def rich_text(value: Any, sentences: Sequence[str] = (), longest: int = LONGEST,
     Markup('5*3*2 = 30 &lt;b&gt;')
     """
     text = source_text(value)
-    if not as_text and not sentences and len(text) <= LONGEST and (drawn := draw_structure(value, longest)) is not None:
-        shown = min(longest, len(text) - 1) if drawn.is_cut else len(text)
-        return RichText(drawn.html, shown, len(text), is_drawn=True)
-    part = _shortened(text, longest)
+    if not as_text and not sentences and len(text) <= LONGEST:
+        # Each member is on a line of its own.
+        drawn = draw_structure(value, min(longest, lines * _OF_A_MEMBER) if lines else longest)
+        if drawn is not None:
+            shown = min(longest, len(text) - 1) if drawn.is_cut else len(text)
+            return RichText(drawn.html, shown, len(text), is_drawn=True)
+    part = _shortened(text, longest, lines)
     html = draw_markdown(part, sentences) if isinstance(value, str) and not as_text else None
     is_drawn = html is not None
     return RichText(mark_sentences(part, sentences) if html is None else html, len(part), len(text), is_drawn=is_drawn)
 
 
-def _shortened(text: str, longest: int) -> str:
+def _shortened(text: str, longest: int, lines: int) -> str:
     """Cut a text, at the end of a line or a word if one is near."""
+    start = text[:longest]
+    if lines and start.count("\n") >= lines:
+        return "\n".join(start.split("\n", lines)[:lines])
     if len(text) <= longest:
         return text
-    start = text[:longest]
     ends = (start.rfind(sign, longest * 3 // 4) for sign in ("\n", " "))
     return start[: next((end for end in ends if end > 0), longest)]

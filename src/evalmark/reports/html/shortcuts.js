@@ -46,7 +46,7 @@ function pressed(key, event) {
   else if (every.length && (key === "j" || key === "k")) step(every, key === "j" ? 1 : -1, event.repeat);
   else if ((key === "n" || key === "p") && flips().length) toFlip(flips(), key === "n" ? 1 : -1, event.repeat);
   else if (key === "h" || key === "l") return aside(key === "l" ? 1 : -1);
-  else if (key === "o" && hasCursor()) return enter();
+  else if (key === "o" && hasCursor()) return enter(current.querySelector("[data-unfold]") ?? undefined);
   else if (key === "Enter") return hasCursor() && document.activeElement === document.body && enter();
   else return act(key, every.length > 0);
   return true;
@@ -62,7 +62,7 @@ function rowOf(place) {
 
 // The element of a row that gets the focus.
 function handle(row) {
-  return row.querySelector("a[href], summary");
+  return row.querySelector("a.name") ?? row.querySelector("a[href], summary");
 }
 
 function hasCursor() {
@@ -114,9 +114,8 @@ function aside(by) {
   return true;
 }
 
-function enter() {
+function enter(found = handle(current)) {
   const row = current;
-  const found = handle(row);
   if (found.matches("summary")) found.parentElement.addEventListener("toggle", () => show(row), { once: true });
   found.click();
   return true;

@@ -15,8 +15,13 @@ _SCORE = 64
 """The width of the bar of a score."""
 
 
-def draw_interval(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
-    """Draw a value from 0 to 1 with its interval and threshold; empty without a value."""
+def draw_interval(
+    value: float | None, interval: Interval, limit: float | None = None, of_cases: float | None = None
+) -> Markup:
+    """Draw a value from 0 to 1 with its interval; empty without a value.
+
+    `limit` is what the gate requires of the value; `of_cases`, drawn lightly, what is required of each case.
+    """
     if value is None or not 0 <= value <= 1:
         return Markup()
     parts = [f'<path class="axis" d="M{_EDGE} 8H{_EDGE + _WIDTH}"/>']
@@ -24,8 +29,10 @@ def draw_interval(value: float | None, interval: Interval, limit: float | None =
         low, high = max(0.0, interval.low), min(1.0, interval.high)
         width = max(1.0, _WIDTH * (high - low))
         parts.append(f'<rect class="band" x="{_x(low):.1f}" y="3" width="{width:.1f}" height="10" rx="2"/>')
+    if of_cases is not None and 0 <= of_cases <= 1:
+        parts.append(f'<path class="limit of-cases" d="M{_x(of_cases):.1f} 3V13"/>')
     if limit is not None and 0 <= limit <= 1:
-        parts.append(f'<path class="limit" d="M{_x(limit):.1f} 1V15"/>')
+        parts.append(f'<path class="limit" d="M{_x(limit):.1f} 0V16"/>')
     parts.append(f'<circle class="dot" cx="{_x(value):.1f}" cy="8" r="2.5"/>')
     return _svg(_WIDTH + 2 * _EDGE, _HEIGHT, parts)
 
@@ -78,8 +85,14 @@ def draw_time_span(begin: float, end: float) -> Markup:
     )
 
 
-def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
-    """Draw a stacked bar of how trials ended."""
+def draw_stack(parts: Sequence[tuple[str, int]], outcome: str = "", needed: float | None = None) -> Markup:
+    """Draw a stacked bar of how trials ended.
+
+    Args:
+        parts: how trials ended, and how many.
+        outcome: the outcome of the gate, which gives passed trials their colour; empty without a gate.
+        needed: the share of judged trials that the gate requires to pass, for a mark; None without one.
+    """
     total = sum(n for _, n in parts)
     if not total:
         return Markup()
@@ -89,10 +102,15 @@ def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
         if n and kind in ("pass", "fail", "error", "unscored", "ungated"):
             bars.append(f'<rect class="part {kind}" x="{at:.2f}" y="0" width="{max(1.5, width - 1):.2f}" height="8"/>')
         at += width
+    if needed is not None:
+        judged = sum(n for kind, n in parts if kind in ("pass", "fail"))
+        bars.append(f'<path class="limit" d="M{600 * needed * judged / total:.2f} -4V12"/>')
+    kind = {"": "", "pass": " gate-pass", "fail": " gate-fail"}.get(outcome, " gate-unknown")
     return Markup(
-        '<svg class="stack" viewBox="0 0 600 8" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
+        '<svg class="stack{}" viewBox="0 0 600 8" preserveAspectRatio="none" aria-hidden="true">{}</svg>'
     ).format(
-        Markup("".join(bars))  # noqa: S704  trusted text
+        kind,
+        Markup("".join(bars)),  # noqa: S704  trusted text
     )
 
 

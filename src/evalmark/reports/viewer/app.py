@@ -41,6 +41,7 @@ PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/": runs_page.show,
     "/runs/{run}": run_page.show,
     "/runs/{run}/charts": charts_page.show,
+    "/runs/{run}/rows/{number}": run_page.show_row,
     "/runs/{run}/results/{number}": case_page.show,
     "/runs/{run}/results/{number}/whole.json": case_page.download,
     "/runs/{run}/export/{file}": export_page.show,

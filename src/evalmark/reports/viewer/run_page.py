@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,7 +14,16 @@ from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Mode, Score, Trial
 from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CaseQuery, parse_case_query
+from evalmark.reports.viewer.urls.queries import (
+    COLUMNS,
+    DENSITIES,
+    FLIPPED,
+    LABELS,
+    SIZES,
+    VERDICTS,
+    CaseQuery,
+    parse_case_query,
+)
 from evalmark.stats.summary.summary import SummaryGroup
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
@@ -24,6 +34,7 @@ from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import live_update, not_modified, run_mark
 from .page_context import PageContext
+from .reading_rows import reading_rows, sort_orders, worst_first
 from .store_view import StoreView
 
 METRICS = 50
@@ -77,7 +88,8 @@ def show(context: PageContext, request: Request) -> Response:
 def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
     """Parse which cases an address requests; the filter on changed cases is applied later."""
     params = request.query_params
-    query = parse_case_query(params, params.getlist("verdict"), [metric.name for metric in run.metrics])
+    names = [metric.name for metric in run.metrics]
+    query = parse_case_query(params, params.getlist("verdict"), names, params.getlist("columns"))
     return only_labelled(context.view, run, query, context.author(request))
 
 
@@ -90,7 +102,7 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
     figures, trouble = _figures(view, run, trials)
     is_busy = figures is None and not trouble and not query.flipped
     against = earlier_comparison(view, run, is_busy=is_busy)
-    query = only_flipped(query, against.prepared)
+    query = worst_first(only_flipped(query, against.prepared), figures, run)
     with view.figures.give_way():
         page = browsing.page(query.conditions, query.place, query.size, view.known(run, query.conditions))
         query = query.found_at(page.place)
@@ -98,9 +110,11 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         run = replace(run, spending=view.spending(run))
     names = list(dict.fromkeys(metric.name for metric in run.metrics))
     metrics = metric_paging(names, query)
+    columns = sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target))
     return {
         "run": run,
         "query": query,
+        "followed": replace(query, is_ordered=True),
         "trials": trials,
         "verdicts": [(name, verdicts[name]) for name in VERDICTS if verdicts.get(name)],
         "figures": figures,
@@ -108,7 +122,8 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "is_behind": figures is not None and figures.summary.trials != trials <= FEW,
         "rows": rows,
         "titles": CaseTitles(),
-        "columns": sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target)),
+        "columns": columns,
+        **(reading_values(rows, query, metrics.part(names)) if len(columns) == 1 else {}),
         "every_metric": names,
         "metrics": metrics.part(names),
         "metric_pages": metrics,
@@ -124,6 +139,49 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "against": against,
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
+
+
+def reading_values(rows: Sequence[RunRow], query: CaseQuery, shown: Sequence[str]) -> Mapping[str, Any]:
+    """Values of `case_rows.html`, for rows with one target."""
+    cells = [row.first for row in rows]
+    metrics = {cell.kept.number: cell.metrics for cell in cells}
+    order = replace(query, is_ordered=True).sort
+    orders = sort_orders(shown)
+    return {
+        "reading": reading_rows([cell.kept for cell in cells], query, metrics, shown),
+        "has_expected": "expected" in query.columns and any(row.trial.case.expected is not None for row in rows),
+        "has_scores": "scores" in query.columns and any(cell.kept.result.scores for cell in cells),
+        "densities": DENSITIES,
+        "all_columns": COLUMNS,
+        "orders": orders,
+        "order_text": next((word for word, sort in orders if sort == order), "chosen"),
+    }
+
+
+def show_row(context: PageContext, request: Request) -> Response:
+    """Show one row of the page with all of its texts, for a script that unfolds it in place."""
+    run, number = context.run(request), context.number(request)
+    result = context.view.browsing(run).result(number)
+    if result is None:
+        raise HTTPException(404, f"{run.id} does not have this result any more.")
+    row = _row(number, [NumberedResult(number=number, verdict=result.verdict, result=result)], run)
+    query = replace(query_of(context, request, run), density="full")
+    subject = result_subject(run.id, result)
+    views = label_views(context.view.store, [(subject, form_fields(run.id, number))], context.author(request))
+    shown = list(dict.fromkeys(metric.name for metric in run.metrics))
+    return context.page(
+        request,
+        "case_row.html",
+        {
+            "run": run,
+            "query": replace(query, density="comfortable"),
+            "followed": replace(query, density="comfortable"),
+            "row": row,
+            "shows_dataset": len(run.datasets) > 1,
+            "views": {number: views[subject.about]},
+            **reading_values([row], query, shown),
+        },
+    )
 
 
 def metric_paging(names: Sequence[str], query: CaseQuery) -> Paging:

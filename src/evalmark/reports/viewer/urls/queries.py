@@ -51,6 +51,10 @@ EVERYTHING = ResultFilter()
 EVERY_CASE = SearchQuery()
 _FILTERED_BY = ("q", "text", "verdict", "tag", "metric", "low", "high", "label", "flipped")
 _PAGED_BY = ("page", "after", "before", "stretch")
+DENSITIES = {"compact": "Compact", "comfortable": "Comfortable", "full": "Full text"}
+"""How much of each case a run page shows, and its name; the second is the default."""
+COLUMNS = {"output": "Output", "expected": "Expected", "scores": "Scores", "time": "Time", "label": "Label"}
+"""Columns of cases beside the input, and their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,14 @@ class CaseQuery:
     size: int = SIZES[1]
     metrics: int = 0
     """Page of metrics, from 1; 0 is the one with the sort or filter metric."""
+    is_ordered: bool = False
+    """Whether the address names the order; otherwise a run page shows the worst cases first."""
+    density: str = "comfortable"
+    """One of `DENSITIES`."""
+    columns: tuple[str, ...] = tuple(COLUMNS)
+    """Those of `COLUMNS` that are shown."""
+    as_text: bool = False
+    """Show texts as they were written, without drawing their Markdown or JSON."""
 
     @property
     def place(self) -> PagePosition:
@@ -87,11 +99,11 @@ class CaseQuery:
 
     @property
     def sort(self) -> str:
-        """Sort order as in an address; empty for the run's order."""
+        """Sort order as in an address; empty for the default order."""
         conditions = self.conditions
-        name = conditions.order if conditions.order != "position" or conditions.descending else ""
+        name = conditions.order if self.is_ordered else ""
         by = f":{conditions.sorted_metric}" if conditions.sorted_metric else ""
-        return ("-" if conditions.descending else "") + name + by
+        return ("-" if conditions.descending else "") + name + by if name else ""
 
     @property
     def is_filtered(self) -> bool:
@@ -122,10 +134,7 @@ class CaseQuery:
     @property
     def other_values(self) -> list[tuple[str, str]]:
         """Parts of the query string that neither filter nor page: a form of filters sends them unchanged."""
-        pairs = self._values().items()
-        return [
-            (name, str(value)) for name, value in pairs if value and name not in (*_FILTERED_BY, *_PAGED_BY, "size")
-        ]
+        return self.fields((*_FILTERED_BY, *_PAGED_BY, "size"))
 
     @property
     def without_filters(self) -> str:
@@ -139,6 +148,16 @@ class CaseQuery:
         """
         at = FIRST_PAGE if "page" in changes else self.at
         return query_string(replace(self, at=at)._values() | changes)
+
+    def fields(self, without: Container[str]) -> list[tuple[str, str]]:
+        """List the names and values of hidden fields that repeat the query in a form."""
+        kept = {name: value for name, value in self._values().items() if name not in without}
+        return [
+            (name, str(one))
+            for name, value in kept.items()
+            for one in (value if isinstance(value, list) else [value])
+            if one not in ("", None)
+        ]
 
     def _values(self) -> dict[str, Any]:
         conditions, at = self.conditions, self.at
@@ -159,6 +178,9 @@ class CaseQuery:
             "before": at.before,
             "stretch": at.index_range,
             "metrics": self.metrics or "",
+            "density": self.density if self.density != "comfortable" else "",
+            "columns": [] if self.columns == tuple(COLUMNS) else ["input", *self.columns],
+            "as": "text" if self.as_text else "",
         }
 
     def sorted_by(self, order: str, metric: str = "") -> str:
@@ -171,7 +193,7 @@ class CaseQuery:
             sorted_metric=metric,
             descending=not conditions.descending if is_so else order == "seconds",
         )
-        return replace(self, conditions=changed, at=FIRST_PAGE, page=1).string()
+        return replace(self, conditions=changed, at=FIRST_PAGE, page=1, is_ordered=True).string()
 
     def direction(self, order: str, metric: str = "") -> str:
         """Return the value of `aria-sort`: `ascending`, `descending` or `none`."""
@@ -181,8 +203,10 @@ class CaseQuery:
         return "descending" if conditions.descending else "ascending"
 
 
-def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: list[str]) -> CaseQuery:
-    """Parse a query of a run's cases, ignoring invalid parts."""
+def parse_case_query(
+    query: Mapping[str, str], verdicts: list[str], metrics: list[str], columns: Container[str] = ()
+) -> CaseQuery:
+    """Parse a query of a run's cases, ignoring invalid parts; no `columns` are all of them."""
     sort = query.get("sort", "")
     order, _, by = sort.removeprefix("-").partition(":")
     is_known = order in _ORDERS and (by in metrics if order == "score" else not by)
@@ -213,6 +237,10 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
         page=parse_page(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
         metrics=parse_page(query.get("metrics", ""), 0),
+        is_ordered=is_known and bool(sort),
+        density=_one_of(DENSITIES, query.get("density", "")) or "comfortable",
+        columns=tuple(name for name in COLUMNS if not columns or name in columns),
+        as_text=query.get("as", "") == "text",
     )
 
 

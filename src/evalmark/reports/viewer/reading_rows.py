@@ -1,0 +1,209 @@
+"""The cases of a run as rows to read: input, output, expected output and scores side by side."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalmark.core.case_titles import input_title
+from evalmark.core.text import one_line, unwrap_single_input
+from evalmark.core.values.run import Metric, Run
+from evalmark.core.values.score import Result, Score
+from evalmark.reports.html.escaping import LONGEST, source_text
+from evalmark.reports.html.rich_text import RichText, rich_text
+from evalmark.reports.text.gate_marks import trials_decided
+from evalmark.reports.text.verdicts import raised_at, score_kind, score_text
+from evalmark.reports.viewer.urls.queries import CaseQuery
+from evalmark.stats.summary.summary import MetricSummary, Summary
+from evalmark.storage.queries.pages import NumberedResult
+
+from .background import RunFigures
+
+_TITLE = 160
+"""Longest title of a case in characters; two lines of a narrow column."""
+_EXCERPT, _LINES = 560, 9
+"""Most characters and lines of a text in a comfortable row."""
+_ROOM = 36_000
+"""Bytes that the texts of a page share, so that it loads at once; an unfolded row has all of its texts."""
+_SHORTEST = 100
+"""Characters of a text that are always shown."""
+_SCORES = 8
+"""Most scores in a comfortable row; those that failed come first."""
+_REASON = 1_000
+_WAYS = (("lowest", ""), ("highest", "-"))
+_RANKS = {"error": 0, "fail": 1, "unscored": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreLine:
+    """A score of a row."""
+
+    name: str
+    kind: str
+    text: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingRow:
+    """The texts and scores of one result."""
+
+    title: str
+    input: RichText | None
+    """The whole input, where it is more than the title; None in rows that show excerpts."""
+    is_input_cut: bool
+    output: RichText | None
+    """None if there is only an error."""
+    error: str
+    expected: RichText | None
+    """None if nothing was expected, or the output is the same."""
+    is_as_expected: bool
+    """Whether the output is exactly the expected one."""
+    scores: tuple[ScoreLine, ...]
+    more_scores: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more to unfold."""
+        texts = (text for text in (self.input, self.output, self.expected) if text is not None)
+        return self.is_input_cut or self.more_scores > 0 or any(text.is_cut for text in texts)
+
+
+def worst_first(query: CaseQuery, figures: RunFigures | None, run: Run) -> CaseQuery:
+    """Sort by what decided the gate, worst first, unless the address names an order.
+
+    Without figures yet, cases that did not pass come first.
+    """
+    if query.is_ordered:
+        return query
+    conditions = replace(query.conditions, order="verdict")
+    metric = None
+    if figures is not None and not trials_decided(figures.summary, run.gate, figures.verdict):
+        metric = _deciding_metric(figures.summary)
+    if metric is not None:
+        descending = metric.direction == "lower"
+        conditions = replace(conditions, order="score", sorted_metric=metric.name, descending=descending)
+    return replace(query, conditions=conditions)
+
+
+def _deciding_metric(summary: Summary) -> MetricSummary | None:
+    """Return the metric whose mean missed the gate, or the first one if no trial can fail."""
+    metrics = {metric.name: metric for group in summary.counted for metric in group.metrics if metric.scale == "value"}
+    missed = next((metrics[name] for name in summary.missed if name in metrics), None)
+    total = summary.total
+    only_ungated = total.ungated and not total.passed + total.failed + total.errors + total.unscored
+    return missed or (next(iter(metrics.values()), None) if only_ungated else None)
+
+
+def sort_orders(metrics: Sequence[str]) -> list[tuple[str, str]]:
+    """List the orders of cases and how an address names them."""
+    orders = [
+        ("worst first", "verdict"),
+        ("as in the dataset", "position"),
+        ("by id", "case"),
+        ("slowest first", "-seconds"),
+    ]
+    each = [(f"{way} {one_line(name, 40)}", f"{sign}score:{name}") for name in metrics for way, sign in _WAYS]
+    return [*orders, *each]
+
+
+def reading_rows(
+    results: Sequence[NumberedResult],
+    query: CaseQuery,
+    metrics: Mapping[int, Mapping[str, Metric]],
+    shown: Sequence[str],
+) -> dict[int, ReadingRow]:
+    """Make the rows of a page by the numbers of their results.
+
+    Args:
+        results: the results of the page.
+        query: says how much of each text is shown.
+        metrics: the metrics of each result by its number.
+        shown: the metrics of the page, where a run has very many.
+    """
+    longest, lines = (LONGEST, 0) if query.density == "full" else (_EXCERPT, _LINES)
+    lengths = (min(longest, len(source_text(text))) for one in results for text in _texts(one.result))
+    longest = min(longest, fair_share(lengths, _ROOM)) if len(results) > 1 else longest
+    while True:
+        draw = _RowTexts(query.as_text, longest, lines)
+        rows = {one.number: draw.row(one.result, metrics[one.number], shown) for one in results}
+        size = sum(map(_size, rows.values()))
+        if size <= _ROOM or len(results) == 1 or longest <= _SHORTEST:
+            return rows
+        longest = max(_SHORTEST, min(longest * 9 // 10, longest * _ROOM // size))  # much markup for little text
+
+
+def fair_share(lengths: Iterable[int], room: int) -> int:
+    """Return the greatest length at which all texts, cut to it, fit into a room.
+
+    >>> fair_share([10, 500, 600], 700), fair_share([10, 20], 700)
+    (345, 64000)
+    """
+    rest, ordered = room, sorted(lengths)
+    for number, length in enumerate(ordered):
+        share = rest // (len(ordered) - number)
+        if length > share:
+            return max(share, 1)
+        rest -= length
+    return LONGEST
+
+
+def _size(row: ReadingRow) -> int:
+    """Return the bytes of the texts of a row."""
+    texts = (text.html for text in (row.input, row.output, row.expected) if text is not None)
+    reasons = (score.reason for score in row.scores)
+    return sum(len(text.encode("utf-8", "replace")) for text in (*texts, *reasons, row.error))
+
+
+def _texts(result: Result) -> Iterator[Any]:
+    case = result.trial.case
+    yield from (value for value in (case.input, case.expected, result.output.value) if value is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _RowTexts:
+    as_text: bool
+    longest: int
+    lines: int
+    """Most lines of a text; 0 for all, with reasons of scores."""
+
+    def row(self, result: Result, metrics: Mapping[str, Metric], shown: Sequence[str]) -> ReadingRow:
+        case, output = result.trial.case, result.output
+        title = input_title(case.input, case.id, result.trial.position, _TITLE)
+        asked = source_text(unwrap_single_input(case.input))
+        expected = case.expected
+        same = expected is not None and output.error is None and _same(expected, output.value)
+        scores = self._scores(result, metrics, shown)
+        return ReadingRow(
+            title=title,
+            input=None if self.lines or asked.strip() == title else self._drawn(unwrap_single_input(case.input)),
+            is_input_cut=bool(self.lines) and " ".join(asked.split()) != title,
+            output=None if output.value is None and output.error is not None else self._drawn(_or_empty(output.value)),
+            error="" if output.error is None else output.error[:LONGEST] + raised_at(output),
+            expected=None if expected is None or same else self._drawn(expected),
+            is_as_expected=same,
+            scores=tuple(scores[:_SCORES] if self.lines else scores),
+            more_scores=max(0, len(scores) - _SCORES) if self.lines else 0,
+        )
+
+    def _drawn(self, value: Any) -> RichText:
+        return rich_text(value, longest=self.longest, lines=self.lines, as_text=self.as_text)
+
+    def _scores(self, result: Result, metrics: Mapping[str, Metric], shown: Sequence[str]) -> list[ScoreLine]:
+        skipped = "skipped" if result.output.error is not None else ""  # without an output, there is nothing to score
+        scores = [score for score in result.scores if score.name in shown and score.status != skipped]
+        scores.sort(key=lambda score: _RANKS.get(score_kind(score), 3))
+        return [self._score(score, metrics) for score in scores]
+
+    def _score(self, score: Score, metrics: Mapping[str, Metric]) -> ScoreLine:
+        reason = "" if self.lines else one_line(score.reason + raised_at(score), _REASON)
+        return ScoreLine(
+            name=one_line(score.name, 60), kind=score_kind(score), text=score_text(score, metrics), reason=reason
+        )
+
+
+def _or_empty(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _same(expected: Any, value: Any) -> bool:
+    return value is not None and source_text(expected).strip() == source_text(value).strip()

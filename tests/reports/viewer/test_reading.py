@@ -1,0 +1,214 @@
+"""The cases of a run to read: what a row shows, in which order, how much of it, and how it unfolds."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from evalmark import Gate, Output
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Score
+from evalmark.reports.viewer.urls.paths import run_path
+
+from .conftest import a_run, from_browser, keep, result, shown
+from .test_pages import PAGE, RUN, cases, page, words
+
+LONG = "# Steps\n\n" + "".join(f"{n}. Step **{n}** of many, with some words.\n" for n in range(1, 60)) + "The end."
+
+
+def kept(store, number, value, expected="", scores=(), **fields):
+    """A result with these texts."""
+    one = result(number, **fields)
+    case = replace(one.trial.case, expected=expected or None)
+    return replace(
+        one, trial=replace(one.trial, case=case), output=Output(value=value, seconds=0.5), scores=scores or one.scores
+    )
+
+
+def row(text):
+    """The only row of a page."""
+    (found,) = re.findall(r'<tr id="row-.*?</tr>', text, re.DOTALL)
+    return found
+
+
+def test_a_row_has_input_output_expected_output_and_scores_side_by_side(store):
+    scores = (
+        Score(name="correct", raw=4, value=0.75),
+        Score(name="similarity", raw=0.25, value=0.25, passed=False, reason="Far away."),
+    )
+    keep(store, a_run(), [kept(store, 1, "It is **1**.", "1", scores)])
+    found = row(page(shown(store), PAGE))
+    assert (
+        '<bdi>What is 1 times 1?</bdi></a><small><code>case-001</code> <a class="tag" href="?tag=odd#cases">' in found
+    )
+    assert '<td class="output"><div class="rich" dir="auto"><p>It is <strong>1</strong>.</p></div></td>' in found
+    assert '<td class="expected"><div class="text" dir="auto">1</div></td>' in found
+    assert words(found).index("similarity 0.250 &lt; 0.6".replace("&lt;", "<")) < words(found).index(
+        "correct 4 of 1..5"
+    )
+    assert "Far away." not in found
+
+
+def test_an_output_that_is_the_expected_one_is_not_shown_twice(store):
+    keep(store, a_run(), [kept(store, 1, "Oslo", "Oslo")])
+    assert '<span class="same">the same</span>' in page(shown(store), PAGE)
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        pytest.param("", ["Input", "Output", "Expected", "Result"], id="all of them"),
+        pytest.param("?columns=input&columns=output", ["Input", "Output", "Result"], id="only some"),
+        pytest.param("?columns=nonsense", ["Input", "Result"], id="none"),
+        pytest.param(
+            "?density=compact&columns=expected&columns=scores",
+            ["Input", "Ended", "Expected", "similarity", "correct"],
+            id="some in one line",
+        ),
+    ],
+)
+def test_the_address_chooses_the_columns(app, query, columns):
+    table = page(app, PAGE + query).partition('<table class="cases')[2].partition("</thead>")[0]
+    assert [
+        words(re.sub(r"<small>.*?</small>|<span class=\"arrow.*?</span>", "", head))
+        for head in re.findall(r"<th .*?</th>", table)
+    ] == columns
+
+
+def test_links_keep_density_columns_and_order(app):
+    text = page(app, f"{PAGE}?density=full&columns=output&as=text&sort=case&size=25")
+    wanted = "sort=case&amp;size=25&amp;{}density=full&amp;columns=input&amp;columns=output&amp;as=text"
+    assert wanted.format("page=2&amp;after=").partition("after")[0] in text
+    assert f'href="{PAGE}/results/1?{wanted.format("")}"' in text
+    for name, value in (("density", "full"), ("columns", "output"), ("as", "text"), ("sort", "case")):
+        assert f'<input type="hidden" name="{name}" value="{value}">' in text, "the form of the filters keeps them"
+
+
+@pytest.mark.parametrize(
+    ("gate", "scores", "order"),
+    [
+        pytest.param(None, {}, ["case-001", "case-003", "case-000", "case-002"], id="those that failed"),
+        pytest.param(
+            Gate(min_pass_rate=0.9), {}, ["case-001", "case-003", "case-000", "case-002"], id="where trials decided"
+        ),
+        pytest.param(
+            Gate(min_pass_rate=0.1, thresholds={"correct": 0.9}),
+            {},
+            ["case-003", "case-000", "case-002", "case-001"],
+            id="by the mean that missed",
+        ),
+        pytest.param(
+            Gate(min_pass_rate=0.1, thresholds={"cost": 0.1}),
+            {},
+            ["case-001", "case-002", "case-000", "case-003"],
+            id="highest first where lower is better",
+        ),
+    ],
+)
+def test_the_worst_case_by_what_decided_comes_first(store, gate, scores, order):
+    passed = [True, False, True, False]
+    correct, cost = [0.4, 0.8, 0.5, 0.1], [0.5, 0.9, 0.8, 0.2]
+    metrics = (Metric(name="similarity", threshold=0.6), Metric(name="correct"), Metric(name="cost", direction="lower"))
+    results = [
+        kept(
+            store,
+            n,
+            "x",
+            "y",
+            (
+                Score(name="similarity", value=0.9 if passed[n] else 0.1, passed=passed[n]),
+                Score(name="correct", value=correct[n]),
+                Score(name="cost", value=cost[n], direction="lower"),
+            ),
+        )
+        for n in range(4)
+    ]
+    keep(store, a_run(metrics=metrics, gate=gate), results)
+    assert cases(page(shown(store), PAGE)) == order
+    assert cases(page(shown(store), f"{PAGE}?sort=position")) == sorted(order)
+
+
+def test_the_metric_that_decided_is_marked_and_the_requirement_is_drawn(store):
+    keep(store, a_run(gate=Gate(min_pass_rate=0.1, thresholds={"correct": 0.9})), [result(n) for n in range(1, 9)])
+    text = page(shown(store), PAGE)
+    assert text.count('<tr class="decided">') == 1
+    decided = text.partition('<tr class="decided">')[2].partition("</tr>")[0]
+    assert "mean misses the gate" in words(decided)
+    assert '<path class="limit" d="M133.6 0V16"/>' in decided
+    assert "gate \N{GREATER-THAN OR EQUAL TO} 0.9" in words(decided)
+
+
+def test_trials_that_failed_mark_the_metric_that_most_of_them_failed(app):
+    text = page(app, PAGE)
+    assert "9 trials failed similarity." in words(text)
+    assert "most failures" in words(text.partition('<tr class="decided">')[2].partition("</tr>")[0])
+
+
+@pytest.mark.parametrize(
+    ("gate", "kind", "mark"),
+    [
+        pytest.param(Gate(min_pass_rate=0.9), "gate-fail", "M540.00 -4V12", id="failed"),
+        pytest.param(Gate(min_pass_rate=0.5), "gate-pass", "M300.00 -4V12", id="passed"),
+        pytest.param(None, "gate-fail", None, id="every trial has to pass"),
+    ],
+)
+def test_the_bar_has_the_colour_of_the_verdict_and_a_mark_at_the_required_share(store, gate, kind, mark):
+    keep(store, a_run(gate=gate), [result(number) for number in range(1, 9)])
+    bar = re.search(r'<svg class="stack.*?</svg>', page(shown(store), PAGE))[0]
+    assert f'class="stack {kind}"' in bar
+    assert re.findall(r'class="limit" d="([^"]*)"', bar) == ([mark] if mark else [])
+
+
+def test_long_texts_are_cut_and_a_row_unfolds_to_all_of_it(store):
+    keep(store, a_run(), [kept(store, 1, LONG, "x" * 3_000)])
+    app = shown(store)
+    excerpt, whole = row(page(app, PAGE)), from_browser(app, f"{PAGE}/rows/1").text
+    assert "The end." not in excerpt
+    assert (
+        f'<a href="{PAGE}/results/1?sort=verdict" data-unfold>\N{HORIZONTAL ELLIPSIS} 2,440 more characters</a>'
+        in excerpt
+    )
+    assert "The end." in whole
+    assert "x" * 3_000 in whole
+    assert "As near as it gets." in whole, "reasons unfold too"
+    assert "data-unfolded" in row(whole)
+    assert from_browser(app, f"{PAGE}/rows/99").status == 404
+    assert from_browser(app, f"{PAGE}/rows/x").status == 404
+
+
+def test_full_text_shows_all_that_fits_and_as_text_shows_it_as_written(store):
+    keep(store, a_run(), [kept(store, 1, LONG)])
+    app = shown(store)
+    assert "The end." in page(app, f"{PAGE}?density=full")
+    assert "Step <strong>59</strong>" in page(app, f"{PAGE}?density=full")
+    assert "Step **59**" in page(app, f"{PAGE}?density=full&as=text")
+
+
+@pytest.mark.parametrize("density", ["compact", "comfortable", "full"])
+def test_a_page_of_fifty_rows_with_long_texts_stays_below_150_kb(store, density):
+    output = "\n\n".join(["Some **words** of an answer, and `code`, with [a link](https://example.org)."] * 200)
+    keep(store, a_run(), [kept(store, number, output, output[1:]) for number in range(50)])
+    text = page(shown(store), f"{PAGE}?density={density}")
+    assert text.count('<tr id="row-') == 50
+    assert len(text.encode()) <= 150_000
+
+
+def test_a_run_without_ids_of_its_own_is_titled_by_its_inputs(store):
+    one = result(1)
+    case = replace(
+        one.trial.case, id="53383426a9b2", input={"question": "Where is Oslo?", "country": "Norway"}, tags=()
+    )
+    keep(store, a_run(), [replace(one, trial=replace(one.trial, case=case))])
+    found = row(page(shown(store), PAGE))
+    assert "<bdi>Where is Oslo? · Norway</bdi>" in found
+    assert "53383426a9b2" not in found
+
+
+def test_a_case_that_is_too_large_for_a_page_says_so(store):
+    keep(store, a_run(), [kept(store, 1, "y" * 70_000)])
+    assert "large: see the case" in words(row(page(shown(store), PAGE)))
+
+
+def test_an_unfolded_row_is_a_page_of_its_own(app):
+    text = from_browser(app, f"{run_path(RUN)}/rows/3").text
+    assert "<title>What is 2 times 2? · evalmark</title>" in text
