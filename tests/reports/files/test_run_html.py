@@ -51,9 +51,10 @@ ALLOWED = {
     "table": {"class", "aria-label", "aria-labelledby", "data-run", "data-rows"}, "thead": {"class"}, "tbody": {"data-v", "data-t", "data-w"}, "tr": {"class"},
     "th": {"class", "scope", "data-by"}, "td": {"class", "colspan", "data-s", "data-name", "dir"}, "template": {"id"}, "script": set(),
     "form": {"class", "id", "role", "aria-label", "hidden"}, "fieldset": set(), "legend": set(), "datalist": {"id"},
-    "label": {"class"}, "select": {"name"}, "option": {"value"}, "button": {"class", "type", "value", "aria-pressed", "aria-haspopup", "id", "hidden", "autofocus", "data-key"},
+    "label": {"class"}, "select": {"name"}, "option": {"value"}, "button": {"class", "type", "value", "aria-pressed", "aria-haspopup", "id", "hidden", "autofocus", "data-key", "aria-label"},
     "input": {"type", "name", "placeholder", "maxlength", "inputmode", "size", "list", "autocomplete", "data-key"}, "g": {"transform"},
     "svg": {"class", "viewbox", "width", "height", "aria-hidden", "preserveaspectratio"},
+    "symbol": {"id", "viewbox"}, "use": {"href"},
     "rect": {"class", "x", "y", "width", "height", "rx"}, "circle": {"class", "cx", "cy", "r"}, "path": {"class", "d"},
     "figure": TEXT, "figcaption": set(), "caption": {"class"}, "text": {"class", "x", "y", "text-anchor"},
 }  # fmt: skip
