@@ -114,6 +114,7 @@ SHORTCUTS = (
         ("n", "p"), "in a comparison: next and previous case that flipped; of sessions: older and newer", "viewer"
     ),
     Shortcut(("/",), "search"),
+    Shortcut(("Ctrl+K",), "go to a page, run, suite or metric", "viewer"),
     Shortcut(("Esc",), "leave a field"),
     Shortcut(("?",), "this list"),
 )

@@ -6,8 +6,9 @@
 //   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field. On a page with rows, the element in
 //                   the current row comes first, then one outside of rows; else the first on the page.
 //   data-first      on a part of a row or of the page: its elements with data-key come before others.
-// `/` focuses the search field, Esc leaves a field, `?` opens the list of shortcuts (assets.py). No shortcut acts while the user
-// types, or with Ctrl, Alt or Meta; the list has a switch that turns all of them off.
+// `/` focuses the search field; without one it dispatches evalmark:go, for pages that search elsewhere. Esc leaves a field, `?`
+// opens the list of shortcuts (assets.py). No shortcut acts while the user types, or with Ctrl, Alt or Meta; the list has a
+// switch that turns all of them off.
 "use strict";
 
 const OFF = "evalmark-keys-off";
@@ -42,7 +43,7 @@ hint.addEventListener("click", open);
 function pressed(key, event) {
   const every = rows();
   if (key === "?") open();
-  else if (key === "/") return into(document.querySelector("input[type=search]"));
+  else if (key === "/") return into(document.querySelector("input[type=search]")) || !document.dispatchEvent(new CustomEvent("evalmark:go", { cancelable: true }));
   else if (every.length && (key === "j" || key === "k")) step(every, key === "j" ? 1 : -1, event.repeat);
   else if ((key === "n" || key === "p") && flips().length) toFlip(flips(), key === "n" ? 1 : -1, event.repeat);
   else if (key === "h" || key === "l") return aside(key === "l" ? 1 : -1);
@@ -165,7 +166,7 @@ function into(field) {
   if (folded) folded.open = true;
   field?.focus();
   field?.select?.();
-  return field !== null;
+  return Boolean(field);
 }
 
 function isTyping(place) {

@@ -1,6 +1,6 @@
 """The page of all runs, newest first, filtered by the address."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from starlette.requests import Request
@@ -17,8 +17,11 @@ from evalmark.reports.viewer.urls.queries import RunQuery, parse_run_query
 from .live_updates import LiveUpdate, not_modified
 from .page_context import PageContext
 from .store_view import RunLine, StoreView
+from .trend_page import suite_of
 
 SIZE = 25
+_SUITES = 6
+"""Suites named above the list."""
 GATED = 20_000
 """Most trials of a run whose gate is shown in the list."""
 
@@ -53,6 +56,7 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         "store": view.store.path.name,
         "query": query,
         "lines": lines,
+        "suites": _newest_of_suites(lines),
         "statuses": get_args(RunStatus),
         "matching": paging.total,
         "total": total,
@@ -62,6 +66,15 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         "cost_of": cost_of,
         "seconds_of": seconds_of,
     }
+
+
+def _newest_of_suites(lines: Sequence[RunLine]) -> list[tuple[str, RunLine]]:
+    """Return the newest of the listed runs that ended, for each suite."""
+    newest: dict[str, RunLine] = {}
+    for line in lines:
+        if line.run.status != "running":
+            newest.setdefault(suite_of(line.run), line)
+    return list(newest.items())[:_SUITES]
 
 
 def models_of(line: RunLine) -> str:

@@ -1,0 +1,121 @@
+"""The page of destinations: pages, suites, metrics and runs by name; a script shows it over any page (palette.js)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.text import one_line
+from evalmark.core.values.run import Run
+from evalmark.reports.viewer.urls.paths import decode_name, label_path, run_path
+from evalmark.reports.viewer.urls.queries import query_string
+
+from .page_context import PageContext
+from .store_view import StoreView
+from .trend_page import suite_of
+
+_LOOKED_AT = 500
+"""Newest runs that are searched."""
+_MOST = 8
+"""Most destinations of a kind."""
+_RUN_PAGE = re.compile(r"/runs/([^/?]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """A page that the list of destinations offers."""
+
+    kind: str
+    title: str
+    href: str
+    note: str = ""
+    downloads: bool = False
+
+
+_PAGES = (
+    Destination(kind="page", title="Runs", href="/", note="all runs, newest first"),
+    Destination(kind="page", title="Trends", href="/trends", note="measures of a suite over its runs"),
+    Destination(kind="page", title="Label", href="/label", note="choose outputs to label"),
+    Destination(kind="page", title="Sessions", href="/sessions", note="what an app recorded"),
+    Destination(kind="page", title="Grid", href="/grid", note="cases against targets"),
+    Destination(kind="page", title="Compare the newest run", href="/compare?run=last", note="with the one before"),
+)
+
+
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page; `at` is the path of the page that the user came from."""
+    words, at = request.query_params.get("q", "").strip()[:200], request.query_params.get("at", "")[:500]
+    found = list(_matching(destinations(context.view, at), words))
+    return context.page(request, "go.html", {"words": words, "at": at, "destinations": found})
+
+
+def destinations(view: StoreView, at: str) -> Iterator[Destination]:
+    """Yield everything that can be gone to, first what concerns the run of the page `at`."""
+    yield from _of_run(view, at)
+    yield from _PAGES
+    recent = view.store.runs(_LOOKED_AT)
+    yield from _of_suites(recent)
+    for run in recent:
+        target = f" · {one_line(run.target, 40)}" if run.target else ""
+        title = " · ".join(filter(None, (one_line(run.name, 60) or run.id, one_line(run.given_name, 40))))
+        yield Destination(
+            kind="run", title=title, href=run_path(run.id), note=f"{run.id}{target} {one_line(' '.join(run.tags), 60)}"
+        )
+
+
+def _of_run(view: StoreView, at: str) -> Iterator[Destination]:
+    match = _RUN_PAGE.match(at)
+    if match is None:
+        return
+    try:
+        run = view.store.run(decode_name(match[1]))
+    except EvalmarkError:  # it was deleted
+        return
+    path, name = run_path(run.id), one_line(run.name, 40) or run.id
+    compare, suite = query_string({"run": run.id}), query_string({"suite": suite_of(run)})
+    for title, href, note in (
+        ("Failed cases of this run", f"{path}?verdict=fail#cases", name),
+        ("Errors of this run", f"{path}?verdict=error#cases", name),
+        ("Compare this run with the one before", f"/compare{compare}", name),
+        ("Charts of this run", f"{path}/charts", name),
+        ("This suite over time", f"/trends{suite}", suite_of(run)),
+        ("Label a sample of this run", label_path(run.id), name),
+    ):
+        yield Destination(kind="action", title=title, href=href, note=note)
+    for file, note in (("cases.csv", "CSV"), ("cases.jsonl", "JSONL"), ("dataset.jsonl", "a dataset for evalmark run")):
+        yield Destination(
+            kind="action", title=f"Download the cases of this run: {note}", href=f"{path}/export/{file}", downloads=True
+        )
+
+
+def _of_suites(recent: Iterable[Run]) -> Iterator[Destination]:
+    metrics: dict[str, dict[str, None]] = {}
+    for run in recent:
+        metrics.setdefault(suite_of(run), {}).update(dict.fromkeys(metric.name for metric in run.metrics))
+    for suite in metrics:
+        yield Destination(
+            kind="suite",
+            title=f"{one_line(suite, 60) or 'Runs without a name'} over time",
+            href=f"/trends{query_string({'suite': suite})}",
+        )
+    for suite, names in metrics.items():
+        for name in names:
+            href = f"/trends{query_string({'suite': suite, 'of': name})}"
+            yield Destination(
+                kind="metric", title=one_line(name, 60), href=href, note=f"over the runs of {one_line(suite, 60)}"
+            )
+
+
+def _matching(every: Iterable[Destination], text: str) -> Iterator[Destination]:
+    """Yield the destinations with all words, at most a few of each kind; an action of the run counts as one kind."""
+    words = text.casefold().split()
+    counts: dict[str, int] = {}
+    for one in every:
+        searched = f"{one.kind} {one.title} {one.note}".casefold()
+        most = 10 * _MOST if one.kind == "action" else _MOST
+        if all(word in searched for word in words) and counts.get(one.kind, 0) < most:
+            counts[one.kind] = counts.get(one.kind, 0) + 1
+            yield one

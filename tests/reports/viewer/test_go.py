@@ -1,0 +1,60 @@
+"""Destinations by name: the page that lists them, and the dialog over any page that shows the same list."""
+
+import re
+
+import pytest
+
+from evalmark.reports.viewer.urls.paths import run_path
+
+from .conftest import shown
+from .test_pages import page, words
+
+RUN = "20261121-101500-3f9a"
+PAGE = run_path(RUN)
+
+
+def titles(text):
+    return re.findall(r'<span class="to"><bdi>([^<]*)', text)
+
+
+def test_without_words_the_list_has_pages_suites_metrics_and_runs(app):
+    found = titles(page(app, "/go"))
+    assert found[:4] == ["Runs", "Trends", "Label", "Sessions"]
+    assert "squares over time" in found
+    assert found[-3:] == ["similarity", "correct", "squares"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        pytest.param("q=SIMIL", ["similarity"], id="part of a metric's name, in any case"),
+        pytest.param("q=run+app%3Aanswer", ["squares"], id="a kind and a target"),
+        pytest.param("q=trends", ["Trends"], id="a page"),
+        pytest.param("q=unheard-of", [], id="nothing"),
+        pytest.param(f"q=failed&at={PAGE}", ["Failed cases of this run"], id="what concerns the run of a page"),
+        pytest.param("q=failed&at=/runs/gone", [], id="a page of a run that was deleted"),
+        pytest.param("q=failed&at=//example.org/runs/x", [], id="a path that is none of the viewer"),
+    ],
+)
+def test_words_select_what_has_all_of_them(app, query, found):
+    assert titles(page(app, f"/go?{query}")) == found
+
+
+def test_every_destination_is_a_page(app):
+    text = page(app, f"/go?at={PAGE}/charts")
+    for href in re.findall(r'<li><a href="([^"]*)"(?! download)', text.partition("destinations")[2]):
+        page(app, href.replace("&amp;", "&").partition("#")[0])
+
+
+def test_nothing_found_offers_the_search_of_all_runs(app):
+    text = page(app, "/go?q=unheard-of")
+    assert "Nothing has these words." in words(text)
+    assert 'href="/?text=unheard-of"' in text
+
+
+def test_an_empty_store_teaches_what_to_type_and_waits_for_the_first_run(store):
+    text = page(shown(store), "/")
+    assert "evalmark init" in words(text)
+    assert "evalmark run" in words(text)
+    assert 'data-pending="first"' in text
+    assert "<input" not in text.partition("<main")[2].partition("</main>")[0]
