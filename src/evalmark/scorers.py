@@ -6,8 +6,8 @@ from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.interop.openai_evals.graders import OpenAIGrader, OpenAIModelGrader
-    from evalmark.interop.promptfoo.python_assertion import PythonAssertion
-    from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
+    from evalmark.interop.promptfoo.scorers import NodeAssertion, PromptfooAssertion, PythonAssertion
+    from evalmark.interop.shared.assertions import Assertions, JudgedAssertions, SimilarAssertions
     from evalmark.scoring.builtin.answer_quality import AnswerQuality
     from evalmark.scoring.builtin.checks import Contains, Equals, Length, Regex, Time
     from evalmark.scoring.builtin.json_checks import IsJson, JsonSchema
@@ -48,11 +48,14 @@ __all__ = [
     "JsonSchema",
     "JudgedAssertions",
     "Length",
+    "NodeAssertion",
     "Numeric",
     "OpenAIGrader",
     "OpenAIModelGrader",
+    "PromptfooAssertion",
     "PythonAssertion",
     "Regex",
+    "SimilarAssertions",
     "Similarity",
     "StructuredOutput",
     "Time",
@@ -82,11 +85,14 @@ __getattr__ = lazy_getattr(
         "JsonSchema": "evalmark.scoring.builtin.json_checks",
         "JudgedAssertions": "evalmark.interop.shared.assertions",
         "Length": "evalmark.scoring.builtin.checks",
+        "NodeAssertion": "evalmark.interop.promptfoo.scorers",
         "Numeric": "evalmark.scoring.builtin.numeric",
         "OpenAIGrader": "evalmark.interop.openai_evals.graders",
         "OpenAIModelGrader": "evalmark.interop.openai_evals.graders",
-        "PythonAssertion": "evalmark.interop.promptfoo.python_assertion",
+        "PromptfooAssertion": "evalmark.interop.promptfoo.scorers",
+        "PythonAssertion": "evalmark.interop.promptfoo.scorers",
         "Regex": "evalmark.scoring.builtin.checks",
+        "SimilarAssertions": "evalmark.interop.shared.assertions",
         "Similarity": "evalmark.scoring.builtin.similarity",
         "StructuredOutput": "evalmark.scoring.builtin.structured_output",
         "Time": "evalmark.scoring.builtin.checks",

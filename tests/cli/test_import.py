@@ -10,7 +10,7 @@ import yaml
 from evalmark.cli.commands.import_files import IMPORTERS
 
 TEST = {"vars": {"city": "Oslo"}, "assert": [{"type": "contains", "value": "Oslo"}]}
-RUBRIC = {"type": "llm-rubric", "value": "Is kind", "threshold": 0.8}
+REFUSAL = {"type": "is-refusal"}
 
 
 def promptfoo(world, *tests, **more):
@@ -82,7 +82,7 @@ def test_a_suite_that_is_written_has_no_fault(evalmark, world, made):
 
 
 LOSSES = [
-    (lambda world: promptfoo(world, {**TEST, "assert": [*TEST["assert"], RUBRIC]}), "$.tests[0]"),
+    (lambda world: promptfoo(world, {**TEST, "assert": [*TEST["assert"], REFUSAL]}), "$.tests[0]"),
     (lambda world: promptfoo(world, TEST, providers=["python:app.py", "openai:chat:a"]), "$.providers[0]"),
     (lambda world: hosted(world, EQUAL, {"type": "python", "name": "p", "source": "x"}), "$.testing_criteria[1]"),
     (lambda world: github(world, {"name": "e", "string": {"contains": "b"}}, {"name": "f", "uses": "my/own"}), "$.evaluators[1]"),
@@ -132,7 +132,7 @@ def test_files_without_a_metric_become_a_suite_that_is_not_scored(evalmark, worl
 @pytest.mark.parametrize(
     "made",
     [
-        lambda world: promptfoo(world, {**TEST, "assert": [RUBRIC]}),
+        lambda world: promptfoo(world, {**TEST, "assert": [REFUSAL]}),
         lambda world: hosted(world, {"type": "python", "name": "p", "source": "x"}),
     ],
     ids=["promptfoo", "openai-evals"],
@@ -158,7 +158,7 @@ def test_a_fault_that_validate_finds_keeps_the_suite_from_being_written(evalmark
 
 
 def test_results_alone_lose_no_part_of_a_suite(evalmark, world):
-    words = promptfoo(world, {**TEST, "assert": [RUBRIC]})
+    words = promptfoo(world, {**TEST, "assert": [REFUSAL]})
     row = {"testIdx": 0, "vars": {"city": "Oslo"}, "provider": "p", "success": True, "response": {"output": "Oslo"}}
     whole = {"config": yaml.safe_load((world / words[1]).read_text()), "results": {"version": 3, "results": [row]}}
     (world / "results.json").write_text(json.dumps(whole))
@@ -189,7 +189,7 @@ def test_code_of_the_user_leaves_nothing_behind(evalmark, world):
 
 
 def test_the_report_beside_the_suite_says_what_became_of_each_part(evalmark, world):
-    words = promptfoo(world, {**TEST, "assert": [*TEST["assert"], RUBRIC]}, sharing=True)
+    words = promptfoo(world, {**TEST, "assert": [*TEST["assert"], REFUSAL]}, sharing=True)
     assert evalmark("import", *words, "-o", "in", "--partial").code == 0
     text = (world / "in" / "IMPORT.md").read_text()
     left_out, kept, harmless, files = (
@@ -198,7 +198,7 @@ def test_the_report_beside_the_suite_says_what_became_of_each_part(evalmark, wor
     )
     assert (
         left_out
-        < text.index("llm-rubric")
+        < text.index("is-refusal")
         < kept
         < text.index("a prompt file")
         < harmless

@@ -46,47 +46,38 @@ def test_of_several_references_that_stays_which_can_stand_nowhere_else(tmp_path)
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"type": "llm-rubric", "value": "x", "threshold": 0.8}, "it has a threshold for a score"),
-        ({"type": "llm-rubric", "value": {"a": 1}}, "not a text"),
-        ({"type": "llm-rubric", "value": "x", "provider": "python:judge.py"}, "is not a model that evalmark supports"),
-        ({"type": "llm-rubric", "value": "x", "provider": {"id": "openai:chat:a", "config": {"temperature": 1}}}, "or has settings"),
-        ({"type": "g-eval", "value": ["x", "y"]}, "the mean of several criteria"),
         ({"type": "g-eval", "value": "x", "threshold": "high"}, "not a number from 0 to 1"),
         ({"type": "not-g-eval", "value": "x"}, "cannot negate"),
-        ({"type": "context-faithfulness", "threshold": 0.9}, "measures something else"),
-        ({"type": "context-relevance", "threshold": 0.9}, "measures something else"),
-        ({"type": "context-recall", "value": "x"}, "measures something else"),
-        ({"type": "answer-relevance", "threshold": 0.9}, "measures something else"),
-        ({"type": "similar", "value": ["x", "y"]}, "several texts"),
-        ({"type": "similar", "value": "x", "provider": "openai:embedding:small"}, "an embedding model"),
+        ({"type": "context-faithfulness", "threshold": 0.9}, "no variable `context`"),
+        ({"type": "context-relevance", "threshold": 0.9}, "no variable `context`"),
+        ({"type": "context-recall", "value": "x"}, "no variable `context`"),
+        ({"type": "moderation"}, "moderation service"),
+        ({"type": "classifier", "value": "x"}, "a classifier"),
+        ({"type": "guardrails"}, "guardrails"),
+        ({"type": "is-refusal"}, "a list of its own"),
+        ({"type": "perplexity", "threshold": 5}, "no probabilities"),
+        ({"type": "cost"}, "which cost needs"),
+        ({"type": "finish-reason", "value": "length"}, "is an error"),
+        ({"type": "is-valid-openai-tools-call"}, "list of tools"),
+        ({"type": "similar", "value": "x", "weight": 0}, "its weight is 0"),
         ({"type": "similar", "value": "x", "threshold": 8}, "not a number from 0 to 1"),
         ({"type": "similar:dot", "value": "x"}, "evalmark has no metric for"),
         ({"type": "not-similar", "value": "x"}, "cannot negate"),
-        ({"type": "not-latency", "threshold": 10}, "cannot negate"),
-        ({"type": "not-equals", "value": {"a": 1}}, "cannot negate"),
-        ({"type": "contains", "value": "x", "weight": 0}, "its weight is 0"),
         ({"type": "contains", "value": True}, "not a text"),
-        ({"type": "equals", "value": "x", "normalizeUnicode": True}, "`normalizeUnicode` changes how it judges"),
         ({"type": "contains-any", "value": ["a", ""]}, "an empty one"),
         ({"type": "contains-any", "value": '"a, b'}, "is not closed"),
-        ({"type": "contains", "value": "{{ city | upper }}"}, "more than fill in variables"),
-        ({"type": "contains", "value": "{% if city %}a{% endif %}"}, "more than fill in variables"),
-        ({"type": "contains", "value": "{{ env.CITY }}"}, "more than fill in variables"),
-        ({"type": "contains", "value": "{{ other }}"}, "the test does not have"),
+        ({"type": "contains", "value": "{{ env.CITY }}"}, "no variable of the test"),
         ({"type": "contains", "value": "{{ more }}"}, "is neither a text nor a number"),
-        ({"type": "is-json", "value": {"type": "string", "format": "email"}}, "`format`, which evalmark does not check"),
-        ({"type": "is-json", "value": "file://schema.json"}, "reads a file"),
+        ({"type": "is-json", "value": "file://schema.json"}, "cannot be read"),
+        ({"type": "contains", "value": "file://value.py"}, "made by code"),
         ({"type": "is-json", "value": [1]}, "not a JSON Schema"),
-        ({"type": "contains-json"}, "evalmark has no metric for"),
         ({"type": "word-count", "value": {"min": 1, "max": "9"}}, "not a count of words"),
-        ({"type": "regex", "value": "(?i)oslo"}, "is not a group that evalmark can translate"),
-        ({"type": "regex", "value": r"(a)\\1"}, "has another meaning in Python"),
         ({"type": "regex", "value": "a++"}, "JavaScript does not allow"),
         ({"type": "regex", "value": "["}, "not closed"),
         ({"type": "starts-with", "value": 4}, "not a text"),
-        ({"type": "levenshtein", "value": "x"}, "evalmark has no metric for"),
-        ({"type": "select-best", "value": "x"}, "evalmark has no metric for"),
-        ({"type": "assert-set", "threshold": 0.5, "assert": [{"type": "contains", "value": "a"}]}, "by its mean score"),
+        ({"type": "select-best", "value": "x"}, "evalmark compare"),
+        ({"type": "assert-set", "threshold": 0.5, "assert": [{"type": "similar", "value": "a"}]}, "cannot have checks of similarity"),
+        ({"type": "assert-set", "threshold": 0.5, "assert": [{"type": "webhook", "value": "a"}]}, "webhook: it would send"),
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
 )  # fmt: skip
@@ -105,11 +96,10 @@ def test_an_assertion_that_would_mean_something_else_is_left_out_and_named(tmp_p
 @pytest.mark.parametrize(
     ("options", "asserts", "why"),
     [
-        ({"transform": "output.trim()"}, [{"type": "contains", "value": "a"}], "`transform` is code"),
-        ({"postprocess": "output.trim()"}, [{"type": "equals", "value": "a"}], "`postprocess` is code"),
+        ({"transform": "fetch(output)"}, [{"type": "contains", "value": "a"}], "`transform` is code"),
+        ({"postprocess": "file://x.js"}, [{"type": "equals", "value": "a"}], "`postprocess` is code"),
         ({"rubricPrompt": "Judge!"}, [{"type": "llm-rubric", "value": "a"}], "its own `rubricPrompt`"),
         ({"factuality": {"subset": 0}}, [{"type": "factuality", "value": "a"}], "its own `factuality`"),
-        ({"provider": "file://judge.py"}, [{"type": "llm-rubric", "value": "a"}], "not a model that evalmark supports"),
         ({"prefix": "Please: "}, [], "evalmark does not support it"),
         ({"transformVars": "vars"}, [], "evalmark does not support it"),
         ({"storeOutputAs": "x"}, [], "evalmark does not support it"),
@@ -143,7 +133,6 @@ def test_thresholds_of_judges_are_those_of_promptfoo(tmp_path):
 @pytest.mark.parametrize(
     ("key", "said", "why"),
     [
-        ("threshold", 0.5, "by its mean score"),
         ("provider", "openai:chat:other", "for one test"),
         ("prompts", ["a"], "for one test"),
         ("assertScoringFunction", "file://s.js", "it is code"),
@@ -199,7 +188,7 @@ def test_without_prompts_the_variable_of_that_name_is_asked(tmp_path):
         ({"city": "file://gone.txt"}, "there is no such file"),
         ({"city": "file://city.py"}, "is code"),
         ({"city": "file://city.pdf"}, "is a .pdf file"),
-        ({"city": "{{ land | upper }}", "land": "x"}, "more than fill in variables"),
+        ({"city": "{{ land | nl2br }}", "land": "x"}, "more than fill in variables"),
     ],
 )
 def test_a_test_whose_variables_are_not_known_is_left_out(tmp_path, variables, why):
@@ -274,7 +263,7 @@ def test_a_cell_of_a_csv_file_is_read_as_promptfoo_reads_it(tmp_path, cell, want
     assert (name if isinstance(wanted, str) else {name: settings}) == wanted
 
 
-@pytest.mark.parametrize("column", ["__threshold", "__prefix", "__config:__expected:threshold"])
+@pytest.mark.parametrize("column", ["__prefix", "__config:__expected:threshold"])
 def test_a_column_of_a_csv_file_that_changes_the_meaning_is_named(tmp_path, column):
     rows = f"city,__expected,{column}\nOslo,Oslo,0.5\n"
     [part] = lost(tmp_path, config("rows.csv"), **{"rows.csv": rows}).dropped

@@ -14,13 +14,14 @@ from evalmark.errors import ConfigError, DataError
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.suites.reader import read_suite
 from evalmark.interop.promptfoo.assertions import (
+    AssertionScope,
     UnsupportedAssertionError,
     read_assertion,
     with_raw_marks,
     without_raw_marks,
 )
 from evalmark.interop.promptfoo.importer import import_promptfoo
-from evalmark.interop.promptfoo.python_assertion import PythonAssertion
+from evalmark.interop.promptfoo.scorers import PythonAssertion
 from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.testing.chat import ScriptedModel
@@ -64,7 +65,7 @@ def config(*tests, **more):
         ({"type": "not-starts-with", "value": "x"}, ("not-regex", {"pattern": "^x"}, None)),
         ({"type": "contains-any", "value": '"a, b", c'}, ("contains", {"any": ["a, b", "c"]}, None)),
         ({"type": "contains-any", "value": [1, "{{city}}"]}, ("contains", {"any": ["1", "Bergen"]}, None)),
-        ({"type": "regex", "value": r"^\d+$"}, ("regex", {"pattern": r"(?a)^\d+\Z"}, None)),
+        ({"type": "regex", "value": r"^\d+$"}, ("regex", {"pattern": r"^[0-9]+\Z"}, None)),
         ({"type": "is-json"}, ("is_json", {}, None)),
         (
             {"type": "is-json", "value": "type: object"},
@@ -91,22 +92,25 @@ def config(*tests, **more):
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
 )
 def test_an_assertion_becomes_a_check(said, wanted):
-    asked = read_assertion(said, {"city": "Bergen"})
+    asked = read_assertion(said, AssertionScope(variables={"city": "Bergen"}))
     assert (asked.scorer, asked.settings, asked.expected) == wanted
 
 
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"type": "javascript", "value": "output.length"}, "it is code"),
+        ({"type": "javascript", "value": "fetch('http://x')"}, "evalmark does not compute: it uses 'fetch'"),
+        ({"type": "javascript", "value": "require('fs')"}, "evalmark does not compute: it uses 'require'"),
+        ({"type": "javascript", "value": "context.providerResponse.raw"}, "it uses context.providerResponse"),
+        ({"type": "javascript", "value": "file://check.js"}, "--code check.js"),
         ({"type": "python", "value": "len(output)"}, "it is code"),
         ({"type": "not-python", "value": "file://a.py"}, "--code a.py"),
         ({"type": "ruby", "value": "x"}, "it is code"),
         ({"type": "webhook", "value": "http://x"}, "an address in the file"),
-        ({"type": "equals", "value": "x", "transform": "output.trim()"}, "`transform` is code"),
-        ({"type": "equals", "value": "file:///etc/passwd"}, "reads a file"),
-        ({"type": "rouge-n", "value": "x"}, "'rouge-n'"),
-        ({"type": "not-llm-rubric", "value": "x"}, "cannot negate"),
+        ({"type": "equals", "value": "x", "transform": "fetch(output)"}, "`transform` is code"),
+        ({"type": "llm-rubric", "value": "x", "transform": "output.trim()"}, "before a judge"),
+        ({"type": "equals", "value": "file:///etc/passwd"}, "in a file that is not read"),
+        ({"type": "not-g-eval", "value": "x"}, "cannot negate"),
         ({"type": "regex"}, "not a text"),
         ({"type": "contains"}, "no `value`"),
         ({"type": "latency", "threshold": "soon"}, "milliseconds"),
@@ -117,7 +121,7 @@ def test_an_assertion_becomes_a_check(said, wanted):
 )
 def test_what_no_check_does_is_said_and_code_is_refused(said, why):
     with pytest.raises(UnsupportedAssertionError, match=why):
-        read_assertion(said, {})
+        read_assertion(said, AssertionScope())
 
 
 def test_what_all_tests_ask_for_is_a_metric_and_the_rest_stands_with_its_case(tmp_path):
@@ -381,7 +385,9 @@ def test_checks_of_a_row_judge_that_row_alone():
         [{"os:system": {}}],
         [{"equals": {}, "regex": {}}],
         ["x"],
-        [{"similarity": {}}],
+        [{"chrf": {}}],
+        [{"set": {}}],
+        [{"set": {"checks": [{"similarity": {}}]}}],
         [{1: 2}],
     ],
     ids=str,

@@ -29,9 +29,12 @@ IMPORTED_SUITE_SCORERS = frozenset(
     (
         "evalmark.scorers:Assertions",
         "evalmark.scorers:JudgedAssertions",
+        "evalmark.scorers:NodeAssertion",
         "evalmark.scorers:OpenAIGrader",
         "evalmark.scorers:OpenAIModelGrader",
+        "evalmark.scorers:PromptfooAssertion",
         "evalmark.scorers:PythonAssertion",
+        "evalmark.scorers:SimilarAssertions",
     )
 )
 """The scorers that `evalmark import` writes into suites."""

@@ -6,24 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.values.plain_data import canonical
-from evalmark.inputs.documents.errors import PlacedError
-from evalmark.inputs.documents.files import open_file
-from evalmark.inputs.documents.text import MAX_ROW
-from evalmark.interop.shared.assertions import CHECKS, JUDGED, KEY
+from evalmark.interop.shared.assertions import JUDGED, KEY, PROMPTFOO, SET, SIMILAR
 from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.interop.shared.import_result import PartOutcome
-from evalmark.interop.shared.items import dict_or_empty, generated_row_id, input_from
+from evalmark.interop.shared.items import dict_or_empty, generated_row_id, input_from, is_number
 
 from .assertions import (
-    JUDGES,
     AssertionRequest,
+    AssertionScope,
     UnsupportedAssertionError,
-    python_file,
+    ignored_keys,
     read_assertion,
     reference_of,
-    row_checks,
+    row_check,
 )
+from .code import allowed_code, code_entry, is_code
 from .tests import Test
 
 Data = dict[str, Any]
@@ -43,32 +41,83 @@ def add_tests(tests: Sequence[Test], builder: ImportBuilder, options: ImportOpti
             builder.part(test.place, "left out", why)
             continue
         draft = _requests_of(test, builder, options, folder)
-        rows.append(_row(test, reference_of(draft), builder))
+        row = _row(test, reference_of(draft), builder)
+        if contexts := [text for one in draft for text in one.contexts]:
+            row["contexts"] = list(dict.fromkeys(contexts))
+        rows.append(row)
         requests.append(draft)
     shared = _shared(requests, rows)
     for one in shared.values():
-        name = one.name or one.scorer
-        builder.metrics.append(
-            MetricDraft(name=name, scorer=one.scorer, settings=one.settings, threshold=one.threshold, judge=one.judge)
-        )
-    for row, draft in zip(rows, requests, strict=True):
-        unshared = [one for one in draft if canonical(one.shape) not in shared]
-        row_requests = [one for one in unshared if _fits_metadata(one, row)]
-        if row_requests:
-            row.setdefault("metadata", {})[KEY] = row_checks(row_requests, row.get("expected"))
-        _note_outcomes(draft, [one for one in unshared if one not in row_requests], builder)
+        builder.metrics.append(_metric(one))
+    unshared = [[one for one in draft if canonical(one.shape) not in shared] for draft in requests]
+    groups = _judge_groups([one for draft in unshared for one in draft])
+    names = _code_names([one for draft in unshared for one in draft if is_code(one)])
+    for row, draft in zip(rows, unshared, strict=True):
+        if draft:
+            row.setdefault("metadata", {})[KEY] = [
+                code_entry(one, names[canonical(one.shape)])
+                if is_code(one)
+                else row_check(one, row.get("expected"), groups.get(one.judge, ""))
+                for one in draft
+            ]
         builder.add(row)
-    _own_scorers(builder)
+    _add_row_scorers([one for draft in unshared for one in draft], groups, names, builder)
 
 
-def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRequest], builder: ImportBuilder) -> None:
-    """Record the outcomes of a test's assertions."""
-    for one in draft:
-        if one in lost:
-            why = "only some tests have it, or with other settings, but in evalmark it scores all cases of a suite"
-            builder.part(one.where, "left out", why)
-        else:
-            builder.part(one.where, "kept", one.scorer)
+def _metric(one: AssertionRequest) -> MetricDraft:
+    """Return the metric of an assertion that all tests have."""
+    scorer = "evalmark.scorers:PromptfooAssertion" if one.scorer == PROMPTFOO else one.scorer
+    kind = str(dict_or_empty(one.settings.get("assertion")).get("type") or one.settings.get("function") or one.scorer)
+    return MetricDraft(
+        name=one.name or kind, scorer=scorer, settings=one.settings, threshold=one.threshold, judge=one.judge
+    )
+
+
+def _judge_groups(requests: Sequence[AssertionRequest]) -> dict[str, str]:
+    """Return the group of the checks of each judge; that of a single judge has no name."""
+    judges = list(dict.fromkeys(one.judge for one in requests if _is_judged(one)))
+    return {judge: "" if len(judges) == 1 else judge for judge in judges}
+
+
+def _is_judged(one: AssertionRequest) -> bool:
+    return one.scorer in JUDGED or any(map(_is_judged, one.members))
+
+
+def _code_names(requests: Sequence[AssertionRequest]) -> dict[str, str]:
+    """Return a name for each function that only some tests ask for."""
+    names: dict[str, str] = {}
+    for one in requests:
+        first = one.name or str(one.settings.get("function") or Path(str(one.settings["file"])).stem)
+        name, number = first, 2
+        while name in names.values() and canonical(one.shape) not in names:
+            name, number = f"{first}-{number}", number + 1
+        names.setdefault(canonical(one.shape), name)
+    return names
+
+
+def _add_row_scorers(
+    requests: Sequence[AssertionRequest], groups: dict[str, str], names: dict[str, str], builder: ImportBuilder
+) -> None:
+    """Add the metrics that score what only some cases ask for."""
+    kinds = {
+        "judged" if _is_judged(one) else "similar" if one.scorer in SIMILAR else "code" if is_code(one) else ""
+        for one in requests
+    }
+    if "" in kinds:
+        builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
+    if "similar" in kinds:
+        builder.metrics.append(MetricDraft(name="similar_assertions", scorer="evalmark.scorers:SimilarAssertions"))
+    for judge, group in groups.items():
+        settings = {"group": group} if group else {}
+        scorer = "evalmark.scorers:JudgedAssertions"
+        builder.metrics.append(MetricDraft(name="judged_assertions", scorer=scorer, settings=settings, judge=judge))
+    done: set[str] = set()
+    for one in requests:
+        key = canonical(one.shape)
+        if is_code(one) and key not in done:
+            done.add(key)
+            draft = _metric(one)
+            builder.metrics.append(replace(draft, name=names[key], settings={**one.settings, "case_key": names[key]}))
 
 
 def _excluded_reason(test: Test, all_given: bool) -> str:
@@ -79,40 +128,47 @@ def _excluded_reason(test: Test, all_given: bool) -> str:
 
 
 def _requests_of(test: Test, builder: ImportBuilder, options: ImportOptions, folder: Path) -> list[AssertionRequest]:
+    """Convert the assertions of a test, and record their outcomes."""
+    scope = AssertionScope(variables=test.variables, options=test.options, folder=folder, graders=options.providers)
+    if is_number(test.fields.get("threshold")) and test.asserts:
+        return _whole_test(test, scope, builder)
     requests: list[AssertionRequest] = []
     for assertion, where in test.asserts:
-        if (file := python_file(assertion)) is not None and options.allows(folder / file[0]):
-            _python(assertion, file, where, builder, folder)
-            continue
+        named = f"{where} ({assertion['type']})"
         try:
-            request = read_assertion(assertion, test.variables, test.options)
+            request = allowed_code(assertion, scope, options, builder) or read_assertion(assertion, scope)
         except UnsupportedAssertionError as refused:
-            builder.part(f"{where} ({assertion['type']})", "left out", refused.why)
+            builder.part(named, "left out", refused.why)
             continue
-        if "weight" in assertion:
-            builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
-        requests.append(replace(request, where=f"{where} ({assertion['type']})"))
+        _note(request, assertion, where, builder)
+        requests.append(request)
     return requests
 
 
-def _python(assertion: Data, file: tuple[str, str], where: str, builder: ImportBuilder, folder: Path) -> None:
-    """Add a function in a file that the user named; the file is copied."""
-    path, function = folder / file[0], file[1]
+def _whole_test(test: Test, scope: AssertionScope, builder: ImportBuilder) -> list[AssertionRequest]:
+    """Convert the assertions of a test with a threshold to one set, since their mean decides."""
+    whole = {"type": "assert-set", "assert": [one for one, _ in test.asserts], "threshold": test.fields["threshold"]}
     try:
-        with open_file(path) as opened:
-            text = opened.read(MAX_ROW).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlacedError(str(path), f"cannot be read: {error}.") from None
-    if builder.files.setdefault(path.name, text) != text:
-        builder.part(f"{where} (python)", "left out", f"another file has the name {path.name}; rename one of them")
-        return
-    settings: Data = {"file": path.name, "function": function}
-    if isinstance(least := assertion.get("threshold"), (int, float)):
-        settings["least"] = float(least)
-    if all(dict(draft.settings) != settings for draft in builder.metrics):
-        name = str(assertion.get("metric") or function)
-        builder.metrics.append(MetricDraft(name=name, scorer="evalmark.scorers:PythonAssertion", settings=settings))
-    builder.part(f"{where} (python)", "kept", f"the function {function} of {path.name}, which scores every case")
+        request = replace(read_assertion(whole, scope), name="test")
+    except UnsupportedAssertionError as refused:
+        for assertion, where in test.asserts:
+            why = f"the mean of the test's assertions counts, and one of them cannot be in it: {refused.why}"
+            builder.part(f"{where} ({assertion['type']})", "left out", why)
+        return []
+    for assertion, where in test.asserts:
+        _note(replace(request, members=(), scorer="a part of the check of the whole test"), assertion, where, builder)
+    return [request]
+
+
+def _note(request: AssertionRequest, assertion: Data, where: str, builder: ImportBuilder) -> None:
+    """Record what became of an assertion."""
+    named = f"{where} ({assertion['type']})"
+    count = f" of {len(request.members)} checks" if request.members else ""
+    builder.part(named, "changed" if request.change else "kept", request.change or f"{request.scorer}{count}")
+    if "weight" in assertion and request.scorer != SET and assertion["weight"] != 0:
+        builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
+    for key in ignored_keys(assertion):
+        builder.part(f"{where} {key}", "no effect", "promptfoo does not know this key")
 
 
 def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
@@ -142,7 +198,7 @@ def _outcome_of(key: str) -> tuple[PartOutcome, str]:
     if key == "assertScoringFunction":
         return "left out", "it is code"
     if key == "threshold":
-        return "left out", "promptfoo passes a test by its mean score; in evalmark each metric has to pass"
+        return "kept", "the least weighted mean of the scores of its assertions"
     return "left out", "evalmark does not support it for one test"
 
 
@@ -158,24 +214,8 @@ def _shared(requests: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]
             key = canonical(one.shape)
             if key in mine:
                 twice.add(key)  # they compare with different answers, but a case has only one
-            elif one.expected is None or canonical(one.expected) == expected:
+            elif one.scorer != SET and (one.expected is None or canonical(one.expected) == expected):
                 counts[key] = counts.get(key, 0) + 1
                 first.setdefault(key, one)
             mine.add(key)
     return {key: one for key, one in first.items() if counts[key] == len(rows) and key not in twice}
-
-
-def _fits_metadata(one: AssertionRequest, row: Data) -> bool:
-    """Return whether a check can be in a case's metadata."""
-    base = one.scorer.removeprefix("not-")
-    same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
-    is_check = base in CHECKS and (same or base in ("equals", "contains", "structured_output"))
-    return is_check or (base in JUDGED and same and not one.judge)
-
-
-def _own_scorers(builder: ImportBuilder) -> None:
-    scorers = [name for row in builder.cases for item in row.get("metadata", {}).get(KEY, ()) for name in item]
-    if any(name.removeprefix("not-") in CHECKS for name in scorers):
-        builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
-    if any(name in JUDGES for name in scorers):
-        builder.metrics.append(MetricDraft(name="judged_assertions", scorer="evalmark.scorers:JudgedAssertions"))

@@ -24,6 +24,7 @@ from evalmark.scoring.binding.text import text_of
 
 from .assertions import (
     AssertionRequest,
+    AssertionScope,
     UnsupportedAssertionError,
     read_assertion,
     reference_of,
@@ -207,7 +208,7 @@ def _requests_of(test: Data, variables: Data) -> list[AssertionRequest]:
     for assertion in list_or_empty(test.get("assert")):
         with suppress(UnsupportedAssertionError):
             if isinstance(assertion, dict):
-                requests.append(read_assertion(assertion, variables, options))
+                requests.append(read_assertion(assertion, AssertionScope(variables=variables, options=options)))
     return requests
 
 

@@ -202,22 +202,24 @@ class _TestReader:
             if not isinstance(assertion, dict) or not isinstance(assertion.get("type"), str):
                 raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
             own = f"{where} {assertion.get('metric') or assertion['type']}"
-            assertions += self.of_set(assertion, own) if assertion["type"] == "assert-set" else [(assertion, own)]
+            assertions += (
+                self.of_set(assertion, own, whole) if assertion["type"] == "assert-set" else [(assertion, own)]
+            )
         return tuple(assertions)
 
-    def of_set(self, assert_set: Data, own: str) -> Iterator[tuple[Data, str]]:
-        """Yield the assertions of a set, which passes if each of them does."""
-        if assert_set.get("threshold") is not None or assert_set.get("weight") == 0:
-            self.builder.part(
-                own, "left out", "promptfoo passes the set by its mean score; in evalmark each metric has to pass"
-            )
-            return
-        self.builder.part(own, "kept", "each assertion of the set")
+    def of_set(self, assert_set: Data, own: str, test: Data) -> Iterator[tuple[Data, str]]:
+        """Yield the assertions of a set, which passes if each of them does; or the set itself, if a mean score counts."""
+        members: list[Data] = []
         for item in list_or_empty(assert_set.get("assert")):
             if isinstance(item, dict) and isinstance(item.get("type"), str):
-                yield item, own
+                members.append(item)
             else:
                 self.builder.part(own, "left out", "an assertion of the set has no `type`")
+        if assert_set.get("threshold") is not None or test.get("threshold") is not None:
+            yield {**assert_set, "assert": members}, own
+            return
+        self.builder.part(own, "kept", "each assertion of the set")
+        yield from ((one, own) for one in members)
 
     def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
         """Yield the tests of a file or pattern that the config names; files lie under the config's folder or its project."""
