@@ -51,6 +51,7 @@ def import_deepeval(path: Path) -> ImportResult:
     recorded = RecordedRun(name=files[0].stem.lstrip("."), path=files[0])
     read = _Metrics()
     rows, conversations, header = _cases(files[0], recorded)
+    recorded.name = str(header.get("identifier") or header.get("datasetAlias") or recorded.name)
     target = str(dict_or_empty(header.get("hyperparameters")).get("model") or "")
     placed = [(camel(row), place) for row, place in rows]
     made = [_row(row, place, target, read) for row, place in placed]
