@@ -11,6 +11,8 @@ from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.interop.github_models.exporter import to_github_models
 from evalmark.interop.github_models.importer import import_github_models
+from evalmark.interop.inspect_logs.exporter import to_inspect
+from evalmark.interop.inspect_logs.importer import import_inspect
 from evalmark.interop.jsonl import import_jsonl
 from evalmark.interop.openai_evals.exporter import to_openai_evals
 from evalmark.interop.openai_evals.importer import import_openai_evals
@@ -155,6 +157,7 @@ FORMATS = {
     "openai-registry": (to_openai_registry, import_openai_registry),
     "github-models": (to_github_models, import_github_models),
     "promptfoo": (to_promptfoo_files, import_promptfoo),
+    "inspect": (to_inspect, import_inspect),
     "jsonl": (lambda given: ExportResult(files={"run.jsonl": "".join(as_jsonl(given.run))}), import_jsonl),
 }
 

@@ -135,7 +135,8 @@ def test_the_cases_of_a_suite_that_was_moved_are_those_of_the_run(name, tmp_path
     write, read = FORMATS[name]
     imported = read(laid_out(tmp_path / "out", write(CARRIED).files))
     laid_out(tmp_path / "in", imported.files)
-    found = {case.id: case for case in read_cases(tmp_path / "in" / "cases.jsonl")}
+    files = (tmp_path / "in").rglob("cases.jsonl")  # logs of Inspect have a suite for each dataset
+    found = {case.id: case for path in files for case in read_cases(path)}
     # The last message of "odd" in a registry is none of the user's, so a suite could not ask it in the same form.
     assert {"c1", "c2", *(["odd"] if name != "openai-registry" else [])} <= found.keys()
     assert found["c1"].expected == "joy"
@@ -143,6 +144,8 @@ def test_the_cases_of_a_suite_that_was_moved_are_those_of_the_run(name, tmp_path
         assert found["c1"].input == {"text": "What a day!", "tone": "warm"}
 
 
+NO_PROMPT = ("jsonl", "openai-registry", "inspect")
+"""Formats that do not hold the prompt with its variables."""
 WITH_DEFAULTS = parse_prompt(
     """---
 name: mood
@@ -154,7 +157,7 @@ Name the mood of {{text}} in {{place}}, in a {{tone}} tone. {{hint}}
 )
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("jsonl", "openai-registry")])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in NO_PROMPT])
 def test_defaults_of_a_prompt_go_out_with_each_case_and_are_no_part_of_it_on_the_way_back(name, tmp_path):
     given = replace(CARRIED, prompt=WITH_DEFAULTS)
     write, read = FORMATS[name]

@@ -17,6 +17,7 @@ from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.interop.github_models.exporter import to_github_models
+from evalmark.interop.inspect_logs.exporter import to_inspect
 from evalmark.interop.openai_evals import client
 from evalmark.interop.openai_evals.client import post_evals
 from evalmark.interop.openai_evals.exporter import to_openai_evals
@@ -51,6 +52,7 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
         "openai-registry": to_openai_registry,
         "github-models": to_github_models,
         "promptfoo": to_promptfoo_files,
+        "inspect": to_inspect,
         "jsonl": _lines,
     }
 )

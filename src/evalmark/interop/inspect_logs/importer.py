@@ -10,7 +10,8 @@ from typing import Any
 from evalmark.core.text import count
 from evalmark.core.values.spending import Spending, spending_by_model
 from evalmark.inputs.documents.errors import PlacedError
-from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft, PromptText
+from evalmark.interop.shared.folders import folder_of
+from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft, PromptText, read_side_file
 from evalmark.interop.shared.import_result import ImportResult
 from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
 from evalmark.interop.shared.recorded import RecordedRow, RecordedRun, import_recorded
@@ -52,9 +53,11 @@ def import_inspect(path: Path) -> ImportResult:
         DataError: a file is no log or damaged, or two logs have results of one task and one model.
     """
     logs = _without_retried(read_logs(path))
-    _refuse_reruns(logs)
+    side = read_side_file(folder_of(path))
+    if side is None:
+        _refuse_reruns(logs)
     tasks = {_task(log): log for log in reversed(logs)}
-    recorded = RecordedRun(name=", ".join(dict.fromkeys(map(_task, logs))), path=path)
+    recorded = RecordedRun(name=", ".join(dict.fromkeys(map(_task, logs))), path=path, side=side)
     recorded.metrics = {name: fields for log in logs for name, fields in _metrics(log).items()}
     spent: list[Spending] = []
     rows = _ordered(logs, recorded, spent)

@@ -7,6 +7,7 @@ from evalmark.core.values.session import seconds_between
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
 from evalmark.interop.shared.recorded import RecordedRow, recorded_score
+from evalmark.interop.shared.results import REST
 
 Data = dict[str, Any]
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -36,6 +37,7 @@ def row_of(sample: Data, place: str, dataset: str, model: str) -> RecordedRow:
         target=model,
         dataset=dataset,
         repeat=sample.get("epoch", 1) - 1,
+        rest=_object(sample, "metadata", place).get(REST),
     )
 
 
@@ -79,7 +81,8 @@ def _case(sample: Data, place: str) -> Data:
         case["examples"] = [{"value": other, "liked": True} for other in target[1:]] or None
     else:
         case["expected"] = None if target == "" else target
-    more = {"history": history or None, "metadata": _object(sample, "metadata", place) or None}
+    metadata = {name: value for name, value in _object(sample, "metadata", place).items() if name != REST}
+    more = {"history": history or None, "metadata": metadata or None}
     return {name: value for name, value in {**case, **more}.items() if value is not None}
 
 

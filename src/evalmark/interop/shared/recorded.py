@@ -15,7 +15,7 @@ from .assertions import JUDGED, KEY
 from .import_builder import ImportBuilder, MetricDraft, combine_imports
 from .import_result import ImportResult, PartOutcome
 from .items import is_number
-from .results import native_score, result_from
+from .results import native_score, result_data, result_from
 
 Data = dict[str, Any]
 Prepare = Callable[[str, ImportBuilder], None]
@@ -41,6 +41,8 @@ class RecordedRow:
     dataset: str = ""
     repeat: int | None = None
     """The number of the repeat, from 0; None: counted for each case and target."""
+    rest: Any = None
+    """What an export of evalmark added to the result, as `remainder_of` gives it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,6 +56,8 @@ class RecordedRun:
     metrics: dict[str, Data] = field(default_factory=dict)
     """Fields of the metrics by name, such as `threshold` and `direction`."""
     remarks: dict[str, None] = field(default_factory=dict)
+    side: Run | None = None
+    """The header of the run that evalmark exported, if it did."""
     is_run: bool = True
     """Whether outputs are results; False for a dataset, whose outputs only stand with its cases."""
 
@@ -67,22 +71,25 @@ def import_recorded(rows: Iterable[RecordedRow], recorded: RecordedRun, prepare:
     Raises:
         DataError: a field of a row is invalid.
     """
-    results = ImportBuilder(name=recorded.name, created=str(recorded.header.get("created", "")))
+    created = str(recorded.header.get("created", ""))
+    results = ImportBuilder(name=recorded.name, created=created, side=recorded.side)
     suites: dict[str, ImportBuilder] = {}
     numbers = _Numbers()
     first_rows: dict[tuple[str, str], RecordedRow] = {}
     for row in rows:
         case = numbers.named_case(row)
-        first_rows.setdefault((row.dataset, case["id"]), replace(row, case=case))
         if row.output is not None and recorded.is_run:
-            results.results.append(_result(row, case, numbers))
+            result = _result(row, case, numbers)
+            results.results.append(result)
+            case = case if row.rest is None else result_data(result)["case"]
+        first_rows.setdefault((row.dataset, case["id"]), replace(row, case=case))
     for name in dict.fromkeys(dataset for dataset, _ in first_rows):
         suites[name] = ImportBuilder(name=name or recorded.name)
         prepare(name, suites[name])
         _add_cases([row for (dataset, _), row in first_rows.items() if dataset == name], suites[name], recorded)
     _report(results, suites, recorded, len(first_rows))
     imported = combine_imports(suites, results)
-    if imported.run is None:
+    if imported.run is None or recorded.side is not None:
         return imported
     return replace(imported, run=_with_header(imported.run, recorded))
 
@@ -122,6 +129,8 @@ class _Numbers:
 
     def named_case(self, row: RecordedRow) -> Data:
         """Return the case with an id of its own: other inputs under a known id get a number."""
+        if row.rest is not None:
+            return {**row.case, "id": str(row.case["id"])}
         case, key = row.case, (row.dataset, str(row.case["id"]))
         same = fingerprint(*(case.get(name) for name in _SAME_CASE))
         seen = self.ids.setdefault(key, [])
@@ -146,12 +155,12 @@ def _result(row: RecordedRow, case: Data, numbers: _Numbers) -> Result:
     trial = {
         "dataset": row.dataset,
         "target": row.target,
-        "position": numbers.positions[row.dataset, case["id"]],
+        "position": numbers.positions.get((row.dataset, case["id"]), 0),
         "repeat": numbers.repeat_of(row, case["id"]),
         "mode": "single",
     }
     native = {"trial": trial, "case": case, "output": row.output or {}, "scores": list(row.scores)}
-    return result_from(native, None, row.place)
+    return result_from(native, row.rest, row.place)
 
 
 def suite_row(row: RecordedRow, *, is_answered: bool) -> Data:
@@ -161,7 +170,8 @@ def suite_row(row: RecordedRow, *, is_answered: bool) -> Data:
     calls = [{key: call[key] for key in ("name", "arguments", "result") if key in call} for call in _calls(output)]
     more = {name: value for name, value in {**given, "tool_calls": calls or None}.items() if value is not None}
     checks = {"metadata": {**row.case.get("metadata", {}), KEY: [*row.checks]}} if row.checks else {}
-    return {**row.case, **checks, **(more if is_answered and "answer" in more else {})}
+    case = {name: value for name, value in row.case.items() if name != "place"}
+    return {**case, **checks, **(more if is_answered and "answer" in more else {})}
 
 
 def _calls(output: Data) -> list[Data]:
