@@ -10,7 +10,7 @@ from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.interop.openai_evals.service import Service
 
-FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "jsonl")
+FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "inspect", "jsonl")
 KEY = "sk-0123456789abcdef-secret"
 
 
@@ -44,9 +44,10 @@ def test_a_run_goes_out_and_comes_back(name, kept, world):
 @pytest.mark.parametrize("name", FORMATS[:-1])
 def test_a_suite_that_was_moved_has_no_fault(name, kept, world):
     kept("export", "--to", name, "-o", "out")
-    said = kept("import", name, "out", "-o", "moved")
+    partial = ["--partial"] if name == "inspect" else []  # a log does not have the settings of its scorers
+    said = kept("import", name, "out", "-o", "moved", *partial)
     assert said.code == 0, said.text
-    assert "moved: cases.jsonl" in said.out
+    assert "moved: IMPORT.md, cases.jsonl" in said.out
     checked = kept("validate", "moved/suite.yaml")
     assert "no errors" in checked.out or "no model is named" in checked.out
 
@@ -101,7 +102,7 @@ def test_a_service_that_refuses_is_one_sentence(kept, world, monkeypatch):
         (["export", "--to", "jsonl", "-o", "checks", "--suite", "none.yaml"], "none.yaml"),
         (["import", "promtfoo", "x"], "did you mean promptfoo?"),
         (["import", "promptfoo", "checks"], "neither a config of promptfoo"),
-        (["import", "jsonl", "x", "--code", "y.py"], "--code names files of promptfoo's assertions"),
+        (["import", "jsonl", "x", "--code", "y.py"], "--code is for promptfoo and openai-evals"),
         (["import", "jsonl", "x", "y", "-o", "z"], "-o takes the suite of one PATH"),
         (["import", "openai-registry", "checks/orders.jsonl"], "orders.jsonl"),
     ],

@@ -10,6 +10,7 @@ from evalmark import Case, Example, Output, Result, Run, Score, ToolCall, Turn
 from evalmark.core.values.case import Usage
 from evalmark.core.values.score import Trial
 from evalmark.interop.inspect_logs.exporter import to_inspect
+from evalmark.interop.inspect_logs.importer import import_inspect
 from evalmark.interop.shared.export_run import ExportRun
 from tests.interop.shared.carried import CARRIED, laid_out
 
@@ -75,6 +76,12 @@ def test_each_dataset_and_target_has_a_log_that_begins_with_its_time() -> None:
 def test_an_error_is_one_of_the_sample() -> None:
     sample = sample_of(result(value=None, error="TimeoutError: late"))
     assert (sample["error"]["message"], sample["output"]["choices"]) == ("TimeoutError: late", [])
+
+
+def test_a_metric_that_has_the_name_of_a_scorer_of_inspect_is_none_on_the_way_back(tmp_path: Path) -> None:
+    run = Run(id="r", name="x", created="2026-11-20T10:00:00Z", results=[result(Score(name="includes", value=0.5))])
+    imported = import_inspect(laid_out(tmp_path, to_inspect(ExportRun(run=run)).files))
+    assert [part.outcome for part in imported.parts if "includes" in part.name] == ["left out"]
 
 
 def test_inspect_itself_reads_what_is_written(tmp_path: Path) -> None:

@@ -48,7 +48,12 @@ def _log(export: ExportRun, target: str, results: Sequence[Result]) -> Data:
     judges = {metric.name: metric.judge for metric in run.metrics}
     names = list(dict.fromkeys(score.name for result in results for score in result.scores))
     scorers = [
-        {"name": name, "options": {"model": judges[name]} if judges.get(name) else {}, "metrics": [], "metadata": {}}
+        {
+            "name": name,
+            "options": {"model": judges[name]} if judges.get(name) else {},
+            "metrics": [],
+            "metadata": {REST: True},
+        }
         for name in names
     ]
     ids = list(dict.fromkeys(result.trial.case.id for result in results))

@@ -15,6 +15,7 @@ from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft, P
 from evalmark.interop.shared.import_result import ImportResult
 from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
 from evalmark.interop.shared.recorded import RecordedRow, RecordedRun, import_recorded
+from evalmark.interop.shared.results import REST
 
 from .log_files import InspectLog, read_logs
 from .samples import row_of, usage_of
@@ -43,6 +44,7 @@ _MATCHES = {
     "exact": (f"^{_EDGE}", rf"{_EDGE}\Z"),
 }
 """What stands before and after the target in a pattern, for each `location` of `match`."""
+_OURS = " (of evalmark)"
 _CODE = "its code is not in the log"
 
 
@@ -188,7 +190,9 @@ def _scorers(log: InspectLog) -> list[Data]:
 
 
 def _name(scorer: Data) -> str:
-    return str(scorer.get("name", "")).removeprefix("inspect_ai/")
+    """Return the name of one of Inspect's scorers; a metric that evalmark exported is none, whatever its name."""
+    name = str(scorer.get("name", "")).removeprefix("inspect_ai/")
+    return f"{name}{_OURS}" if REST in dict_or_empty(scorer.get("metadata")) else name
 
 
 def _options(scorer: Data) -> Data:
@@ -246,6 +250,11 @@ def _add_metric(scorer: Data, builder: ImportBuilder) -> None:
     """Add what means the same as a scorer to the suite; its recorded scores are in the run in any case."""
     name, options = _name(scorer), _options(scorer)
     part = f"{builder.name}: scorer {name}"
+    if name.endswith(_OURS):
+        builder.part(
+            part, "left out", "a log does not have its settings; the suite that the run was made with has them"
+        )
+        return
     if name == "includes" and options.keys() <= {"ignore_case"}:
         settings = {"ignore_case": True} if options.get("ignore_case", True) else {}
         builder.metrics.append(MetricDraft(name=name, scorer="contains", settings=settings))

@@ -181,10 +181,11 @@ def _calls(output: Data) -> list[Data]:
 def _report(
     results: ImportBuilder, suites: Mapping[str, ImportBuilder], recorded: RecordedRun, number_of_cases: int
 ) -> None:
+    file = f"{recorded.path.name}: " if recorded.path.is_file() else ""
     if not results.results:
-        results.part(f"{recorded.path}: {count(number_of_cases, 'case')}", "kept", "cases of a dataset")
+        results.part(f"{file}{count(number_of_cases, 'case')}", "kept", "cases of a dataset")
     else:
-        results.part(f"{recorded.path}: {count(len(results.results), 'result')}", "kept", "results of a run")
+        results.part(f"{file}{count(len(results.results), 'result')}", "kept", "results of a run")
     answered = any("answer" in case for builder in suites.values() for case in builder.cases)
     if answered and len(results.results) > number_of_cases:
         results.part(
