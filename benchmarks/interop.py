@@ -6,7 +6,7 @@
 and path, with the results of the last run. FOLDER holds a clone of each repository, bare or not, named OWNER+NAME or OWNER/NAME; the files
 are not kept here. Each file is imported from a copy of its repository with `-o` and `--partial`, its suites are validated, and
 run against a scripted server (`interop_server.py`), to which every model and HTTP address in the suites is directed; no code of the files
-runs, since --code is not given. Verdict: the run ends with exit code 0 or 1, or 3 if it has no metric because the source has none.
+runs, since --code is not given. A file of which no provider is known is imported again with `--map-provider '*=openai/mapped'`. Verdict: the run ends with exit code 0 or 1, or 3 if it has no metric because the source has none.
 """
 
 import argparse
@@ -39,6 +39,7 @@ RESULTS = (
     "checks_kept",
     "checks_changed",
     "checks_left_out",
+    "mapped",
 )
 GOALS = {("promptfoo", "validate"): 90, ("promptfoo", "run"): 75, ("promptfoo", "checks"): 90}
 """Percent of the files, and of their assertions."""
@@ -119,6 +120,7 @@ class Trial:
         self.row, self.source, self.folder = row, source, folder
         self.server = server
         self.reason = ""
+        self.mapped: tuple[str, ...] = ()
         self.env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")} | {
             "OPENAI_BASE_URL": f"{server}/v1",
             "ANTHROPIC_BASE_URL": server,
@@ -162,6 +164,10 @@ class Trial:
         found["import"] = self.evalmark("import", self.row["format"], self.source, *output)
         if found["import"] and re.search(NOTHING, self.reason):
             return {"import": "nothing"}
+        if found["import"] and "--map-provider" in self.reason:  # no provider of the file has a name here
+            self.mapped = ("--map-provider", "*=openai/mapped")
+            found["import"] = self.evalmark("import", self.row["format"], self.source, *output, *self.mapped)
+        found["mapped"] = len(self.mapped) // 2
         found |= self.parts()
         suites = sorted(path for path in suite.rglob("suite*.yaml")) if suite.exists() else []
         found["suites"] = len(suites)
@@ -246,7 +252,8 @@ def summarize(found: list[tuple[dict[str, str], dict[str, Any]]], add_row: Any) 
             what=f"{name}: imported",
             found=share(results, "import"),
             unit="%",
-            note=f"of {len(results)} files; {len(files) - len(results)} more have no tests",
+            note=f"of {len(results)} files, {sum(bool(r.get('mapped')) for r in results)} of them with a model in place of "
+            f"the providers; {len(files) - len(results)} more have no tests",
         )
         if any(r.get("suites") for r in results):
             for key, word in (("validate", "give suites that validate"), ("run", "reach a verdict")):
@@ -258,7 +265,7 @@ def summarize(found: list[tuple[dict[str, str], dict[str, Any]]], add_row: Any) 
             )
         sums = Counter[str]()
         for result in results:
-            sums.update({key: result.get(key) or 0 for key in RESULTS[4:]})
+            sums.update({key: result.get(key) or 0 for key in RESULTS[4:-1]})
         for word, prefix in (("parts", ""), ("assertions", "checks_")):
             total = sum(sums[f"{prefix}{outcome}"] for outcome in ("kept", "changed", "left_out"))
             if total:

@@ -140,6 +140,7 @@ def test_an_http_service_gets_the_prompt_in_its_request(tmp_path):
         ({"headers": {"X-Id": "{{city}}"}}, "headers are the same for all cases"),
         ({"body": {"q": "{{env.X}}"}}, "its body reads an environment variable"),
         ({"url": ""}, "no `url`"),
+        ({"body": {"q": "{{__index}}"}}, "two underscores"),
     ],
 )
 def test_an_http_service_that_would_be_asked_otherwise_is_named(tmp_path, config, why):

@@ -184,7 +184,7 @@ def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
         builder.part(f"{test.place} options.{key}", "left out", "evalmark does not support it for one test")
     row: Data = {
         "id": str(
-            metadata.pop("id", "") or generated_row_id(test.variables)
+            metadata.pop("id", "") or test.name or generated_row_id(test.variables)
         ),  # equal to the id in the results of this test
         "input": input_from(test.variables),
     }

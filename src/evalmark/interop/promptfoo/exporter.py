@@ -138,7 +138,7 @@ def _row(export: ExportRun, prompt: Data, result: Result, number: int, shown: st
         "gradingResult": {"pass": success, "score": mean, "reason": reason, "componentResults": components},
         "metadata": {},
     }
-    native = native_of(row, export.run.name, several=False)
+    native = native_of(row, export.run.name)
     row["metadata"] = {REST: remainder_of(result, native)}
     return row
 
@@ -164,8 +164,15 @@ def _component(score: Score, number: float) -> Data:
     return {"pass": score.passed, "score": number, "reason": score.reason, "assertion": assertion}
 
 
-def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
-    """Convert a promptfoo result to the form of `result_data`; with `several` prompts, the target includes the prompt."""
+def native_of(row: Mapping[str, Any], dataset: str, *, prompt: str = "", names: frozenset[str] = frozenset()) -> Data:
+    """Convert a promptfoo result to the form of `result_data`.
+
+    Args:
+        row: the result.
+        dataset: the name of the dataset.
+        prompt: the name of its prompt, which becomes part of the target; empty if there is only one.
+        names: the descriptions that name one test.
+    """
     provider = row.get("provider")
     label = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
     name = str(label or "")
@@ -174,23 +181,31 @@ def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
     return {
         "trial": native_trial(
             dataset,
-            f"{target} (prompt {row.get('promptIdx')})" if several else target,
+            f"{prompt}@{target}" if prompt else target,
             position if type(position) is int and position >= 0 else 0,
         ),
-        "case": _case(row),
+        "case": _case(row, names),
         "output": _output_data(row),
         "scores": _scores(row),
     }
 
 
-def _case(row: Mapping[str, Any]) -> Data:
+def variables_of_result(row: Mapping[str, Any]) -> Data:
+    """Return the variables of the test of a result."""
+    tested = dict_or_empty(dict_or_empty(row.get("testCase")).get("vars"))
+    return row["vars"] if isinstance(row.get("vars"), dict) else tested
+
+
+def _case(row: Mapping[str, Any], names: frozenset[str]) -> Data:
     test = dict_or_empty(row.get("testCase"))
-    variables = row["vars"] if isinstance(row.get("vars"), dict) else dict_or_empty(test.get("vars"))
+    variables = variables_of_result(row)
     metadata = dict(dict_or_empty(test.get("metadata")))
     name = metadata.pop("id", None)
     metadata.pop(REST, None)
+    if not (isinstance(name, str) and name):
+        name = test["description"] if test.get("description") in names else generated_row_id(variables)
     fields: Data = {
-        "id": name if isinstance(name, str) and name else generated_row_id(variables),
+        "id": name,
         "input": input_from(variables),
     }
     if isinstance(text := test.get("description"), str) and text:

@@ -17,7 +17,7 @@ from .prompts import add_prompts
 from .providers import add_providers
 from .results import add_results, read_results
 from .sources import dereferenced
-from .tests import tests_of
+from .tests import named, tests_of
 
 Data = dict[str, Any]
 CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
@@ -50,7 +50,7 @@ def import_promptfoo(path: Path, options: ImportOptions = DEFAULT_OPTIONS) -> Im
     """
     builder = ImportBuilder(name="imported tests", side=read_side_file(folder_of(path)))
     files = _files(path)
-    contents = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
+    contents = {file: read_results(file) if file.suffix.lower() in (".json", ".jsonl") else None for file in files}
     configs = [
         document
         for file in files
@@ -96,7 +96,7 @@ def _config(
 ) -> None:
     if isinstance(description := data.get("description"), str) and description.strip():
         builder.name = description.strip().splitlines()[0]
-    tests = list(tests_of(document, data, at, builder))
+    tests = named(list(tests_of(document, data, at, builder)))
     if tests and all(isinstance(test.fields.get("providerOutput"), str) for test in tests):
         builder.part(f"{document.place_of(at)} prompts, providers", "no effect", "every test brings its output")
     else:

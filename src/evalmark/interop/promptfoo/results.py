@@ -1,4 +1,4 @@
-"""Read promptfoo's result files row by row, since they are large."""
+"""Read promptfoo's result files row by row, since they are large: versions 1 to 3, and JSONL."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,12 +10,14 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.json_stream import JsonStream
-from evalmark.inputs.documents.text import text_chunks
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.documents.text import read_text, text_chunks
 from evalmark.interop.shared.import_builder import ImportBuilder
 from evalmark.interop.shared.items import dict_or_empty
 from evalmark.interop.shared.results import REST, result_from
 
-from .exporter import graded_parts, is_broken, native_of
+from .exporter import graded_parts, is_broken, native_of, variables_of_result
+from .tests import MOST_LETTERS, unique_descriptions
 
 Data = dict[str, Any]
 
@@ -32,11 +34,13 @@ class ResultsFile:
 
 
 def read_results(path: Path) -> ResultsFile | None:
-    """Read the results of a JSON file; None if it has none.
+    """Read the results of a JSON or JSONL file; None if it has none.
 
     Raises:
         DataError: the file cannot be read, or a result is not an object.
     """
+    if path.suffix.lower() == ".jsonl":
+        return _read_lines(path)
     stream = JsonStream(text_chunks(regular_file(path)), str(path))
     if stream.peek() != "{":
         return None
@@ -45,11 +49,30 @@ def read_results(path: Path) -> ResultsFile | None:
     for key in stream.members():
         if key == "results" and stream.peek() == "{":
             is_results = _take(stream, results)
+        elif key == "results" and stream.peek() == "[":  # the oldest layout
+            results.rows += _rows(stream, results.path)
+            is_results = bool(results.rows) and all(_is_result(row) for row, _ in results.rows)
         else:
             value = _value(stream)
             results.config = value if key == "config" else results.config
     stream.finish()
     return results if is_results else None
+
+
+def _read_lines(path: Path) -> ResultsFile | None:
+    """Read a file with a result on each line."""
+    rows = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip():
+            row = parse_json(line, f"{path}:{number}")
+            if not _is_result(row):
+                return None
+            rows.append((row, f"{path}:{number}"))
+    return ResultsFile(path=path, rows=rows) if rows else None
+
+
+def _is_result(row: Any) -> bool:
+    return isinstance(row, dict) and "success" in row and ("prompt" in row or "promptIdx" in row)
 
 
 def _take(stream: JsonStream, results: ResultsFile) -> bool:
@@ -82,6 +105,22 @@ def _value(stream: JsonStream) -> Any:
     return value
 
 
+def _prompt_of(row: Data) -> str:
+    prompt = row.get("prompt")
+    return str(prompt.get("raw")) if isinstance(prompt, dict) else str(prompt)
+
+
+def _prompt_names(results: ResultsFile) -> dict[str, str]:
+    """Return a name for each prompt, its label or `prompt-1`; nothing if there is only one."""
+    names: dict[str, str] = {}
+    for row, _ in results.rows:
+        text = _prompt_of(row)
+        label = dict_or_empty(row.get("prompt")).get("label")
+        is_own = isinstance(label, str) and label.isprintable() and len(label) <= MOST_LETTERS and text not in label
+        names.setdefault(text, str(label) if is_own else f"prompt-{len(names) + 1}")
+    return names if len(names) > 1 else {}
+
+
 def add_results(results: ResultsFile, builder: ImportBuilder) -> None:
     """Add the results of a file to the import; further results of a test and target become repeats.
 
@@ -89,11 +128,19 @@ def add_results(results: ResultsFile, builder: ImportBuilder) -> None:
         DataError: a result is invalid.
     """
     builder.created = builder.created or results.created
-    several = len({str(row.get("promptIdx")) for row, _ in results.rows}) > 1
+    prompts = _prompt_names(results)
+    pairs = [
+        (dict_or_empty(row.get("testCase")).get("description"), variables_of_result(row)) for row, _ in results.rows
+    ]
+    names = unique_descriptions(pairs)
+    positions: dict[str, int] = {}
     repeats: dict[tuple[Any, ...], int] = {}
     odd: list[tuple[str, Any]] = []
     for row, place in results.rows:
-        native = native_of(row, builder.name, several=several)
+        # The oldest layout has no numbers of tests.
+        position = positions.setdefault(canonical(variables_of_result(row)), len(positions))
+        row = row if "testIdx" in row else {**row, "testIdx": position}
+        native = native_of(row, builder.name, prompt=prompts.get(_prompt_of(row), ""), names=names)
         key = (native["trial"]["target"], native["trial"]["position"])
         native["trial"]["repeat"] = repeats[key] = repeats.get(key, -1) + 1
         builder.results.append(result_from(native, dict_or_empty(row.get("metadata")).get(REST), place))

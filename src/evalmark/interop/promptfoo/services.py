@@ -74,13 +74,7 @@ def _variables(prompt: PromptText) -> list[str]:
 def _http(provider: ProviderRow, prompt: PromptText, builder: ImportBuilder) -> tuple[Data, list[str]]:
     """Return the target of an HTTP service, and the variables that it uses beside the prompt."""
     config = provider.config
-    url = str(config.get("url") or (provider.name if "://" in provider.name else ""))
-    if not url:
-        raise UnsupportedProviderError("it has no `url`")
-    if unknown := [key for key in config if key not in (*_HTTP_KEYS, *_HTTP_IDLE) and config[key] is not None]:
-        raise UnsupportedProviderError(f"evalmark does not support its option `{unknown[0]}`")
-    if _ENVIRONMENT.search(url):
-        raise UnsupportedProviderError("its address is read from an environment variable; write it into the file")
+    url = _address(provider)
     body = _body(config)
     method = str(config.get("method") or ("GET" if body is None else "POST")).upper()
     if queries := dict_or_empty(config.get("queryParams")):
@@ -96,7 +90,24 @@ def _http(provider: ProviderRow, prompt: PromptText, builder: ImportBuilder) -> 
     builder.part(provider.where, "changed", "an HTTP service; a response with another status than 2xx is an error here")
     written = json.dumps([url, body, http["headers"]], ensure_ascii=False)
     used = [name for name in variables_of(written) if name not in ("prompt", "env")]
+    if hidden := [name for name in used if name.startswith("__")]:
+        raise UnsupportedProviderError(
+            f"it uses the variable {hidden[0]}, and names may not begin with two underscores"
+        )
     return {"http": {key: value for key, value in http.items() if value not in ({}, None)}}, used
+
+
+def _address(provider: ProviderRow) -> str:
+    """Return the address of a service whose options are all known."""
+    config = provider.config
+    url = str(config.get("url") or (provider.name if "://" in provider.name else ""))
+    if not url:
+        raise UnsupportedProviderError("it has no `url`")
+    if unknown := [key for key in config if key not in (*_HTTP_KEYS, *_HTTP_IDLE) and config[key] is not None]:
+        raise UnsupportedProviderError(f"evalmark does not support its option `{unknown[0]}`")
+    if _ENVIRONMENT.search(url):
+        raise UnsupportedProviderError("its address is read from an environment variable; write it into the file")
+    return url
 
 
 def _body(config: Data) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
+from evalmark.core.foreign.allowed_folders import project_roots
 from evalmark.inputs.documents.document import Document, load_document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import allowed_path, open_file
@@ -34,13 +35,15 @@ class UnreadableSourceError(Exception):
 def matching_files(name: str, folder: Path) -> list[Path]:
     """Return the files of a name or pattern such as `tests/*.yaml`, sorted; they lie under the folder or its project.
 
+    A file that is not in the folder is looked for at the root of its project, where promptfoo may have been started.
+
     Raises:
         UnreadableSourceError: there is no such file, or it lies elsewhere.
     """
     text = name.removeprefix("file://")
     try:
         if not glob.has_magic(text) or (folder / text).is_file():
-            return [allowed_path(text, folder, folder)]
+            return [allowed_path(text, folder, *project_roots((folder,)))]
         found = sorted(glob.glob(text, root_dir=folder, recursive=True))[: MOST_FILES + 1]  # noqa: PTH207  Path.glob refuses `..`
         if len(found) > MOST_FILES:
             raise UnreadableSourceError(f"{name!r:.60} matches more than {MOST_FILES:,} files")

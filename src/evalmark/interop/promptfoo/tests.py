@@ -1,13 +1,14 @@
 """Read the tests of a promptfoo config: merge defaults, expand lists of values, and read files of rows."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
+from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.document import DataPath, Document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.json_walk import json_path
@@ -30,6 +31,8 @@ from .templates import variables_of
 Data = dict[str, Any]
 MOST = 100_000
 """The most tests after lists of values, scenarios and files are expanded."""
+MOST_LETTERS = 200
+"""Characters of a description that names its case."""
 _REMOTE = ("http://", "https://", "huggingface://", "az://", "s3://")
 
 
@@ -45,12 +48,29 @@ class Test:
     place: str
     lost: str = ""
     """Why the test cannot be in a suite; empty if it can."""
+    name: str = ""
+    """Its description, if no other test has it."""
 
     @property
     def options(self) -> Mapping[str, Any]:
         """The options with a value."""
         options = dict_or_empty(self.fields.get("options"))
         return {key: value for key, value in options.items() if value is not None}
+
+
+def named(tests: Sequence[Test]) -> list[Test]:
+    """Name each test by its description, unless tests with other variables have the same one."""
+    names = unique_descriptions((test.fields.get("description"), test.variables) for test in tests)
+    return [replace(test, name=name) if (name := test.fields.get("description")) in names else test for test in tests]
+
+
+def unique_descriptions(tests: Iterable[tuple[Any, Any]]) -> frozenset[str]:
+    """Return the descriptions that name one set of variables, of pairs of both."""
+    variables: dict[str, set[str]] = {}
+    for description, values in tests:
+        if isinstance(description, str) and 0 < len(description) <= MOST_LETTERS and description.isprintable():
+            variables.setdefault(description, set()).add(canonical(values))
+    return frozenset(name for name, found in variables.items() if len(found) == 1)
 
 
 def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
