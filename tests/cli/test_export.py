@@ -95,7 +95,7 @@ def test_a_service_that_refuses_is_one_sentence(kept, world, monkeypatch):
     ("words", "wanted"),
     [
         (["export", "--to", "prompfoo", "-o", "x"], "did you mean promptfoo?"),
-        (["export", "--to", "promptfoo", "-o", "x", "--create"], "--create and --base-url work only with --to openai-evals"),
+        (["export", "--to", "promptfoo", "-o", "x", "--create"], "--create and --base-url work only with --to openai-evals and otel"),
         (["export", "--to", "openai-evals", "-o", "x", "--base-url", "http://a"], "add --create, or leave it out"),
         (["export", "--to", "openai-evals", "-o", "x", "--create"], "OPENAI_API_KEY is not set"),
         (["export", "nothing", "--to", "jsonl", "-o", "x"], "there is no run 'nothing'"),

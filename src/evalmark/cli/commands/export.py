@@ -16,6 +16,7 @@ from evalmark.core.lazy import need
 from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
+from evalmark.interop import otel
 from evalmark.interop.github_models.exporter import to_github_models
 from evalmark.interop.inspect_logs.exporter import to_inspect
 from evalmark.interop.openai_evals import client
@@ -25,6 +26,7 @@ from evalmark.interop.openai_evals.registry_exporter import to_openai_registry
 from evalmark.interop.promptfoo.exporter import to_promptfoo_files
 from evalmark.interop.shared.export_run import ExportResult, ExportRun
 from evalmark.interop.shared.run_files import export_run_of
+from evalmark.models.providers.addresses import validate_address
 from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.http import HttpClient
 from evalmark.reports.files.run_json import as_jsonl
@@ -53,6 +55,7 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
         "github-models": to_github_models,
         "promptfoo": to_promptfoo_files,
         "inspect": to_inspect,
+        "otel": otel.to_otel,
         "jsonl": _lines,
     }
 )
@@ -60,6 +63,9 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
 
 PASS_OR_FAIL_FORMATS = ("github-models", "openai-evals")
 """Formats in which every result has passed or failed. In promptfoo's, a test without assertions passes."""
+
+SENT = ("openai-evals", "otel")
+"""Formats that can be sent to a service."""
 
 To = Annotated[
     str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(EXPORTERS)}; required for a run.")
@@ -72,12 +78,17 @@ Suite = Annotated[
     typer.Option("--suite", metavar="FILE", help="The suite that defines the metrics [default: that of the run]."),
 ]
 Create = Annotated[
-    bool, typer.Option("--create", help="openai-evals: also create the eval and its runs at the service.")
+    bool,
+    typer.Option(
+        "--create", help="Also send the export: openai-evals to the service, otel to the endpoint of --base-url."
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
     typer.Option(
-        "--base-url", metavar="URL", help="The address of the service: OpenAI, or an Azure resource or project."
+        "--base-url",
+        metavar="URL",
+        help="Where --create sends: OpenAI, an Azure resource or project; for otel an OTLP endpoint.",
     ),
 ]
 
@@ -107,11 +118,8 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         _write_cases(run.removeprefix(SESSIONS_PREFIX), output, flags.settings(store=store))
         return
     write = _exporter(to)
-    if (create or base_url) and to != "openai-evals":
-        raise ConfigError(f"--create and --base-url work only with --to openai-evals; {to} writes files only.")
-    if base_url and not create:
-        raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
-    service = client.evals_endpoint(environ, base_url) if create else None
+    _check_sending(to, base_url, create=create)
+    service = client.evals_endpoint(environ, base_url) if create and to == "openai-evals" else None
     settings = flags.settings(store=store)
     with open_store(settings.store, read_only=True) as run_store:
         exported = write(export_run_of(_scored(run_store.run(run), to), suite))
@@ -122,6 +130,20 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         print_error(f"{remark}\n")
     if service is not None:
         need("asyncio").run(_create(exported.files, service, settings))
+    elif create and base_url:
+        need("asyncio").run(_send(exported.files, base_url, settings))
+
+
+def _check_sending(to: str, base_url: str | None, *, create: bool) -> None:
+    """Refuse flags that do not fit, before anything is read or written."""
+    if (create or base_url) and to not in SENT:
+        raise ConfigError(f"--create and --base-url work only with --to {' and '.join(SENT)}; {to} writes files only.")
+    if base_url and not create:
+        raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
+    if create and to == "otel":
+        if not base_url:
+            raise ConfigError("name the OTLP endpoint with --base-url, such as http://127.0.0.1:4318.")
+        validate_address(base_url, "--base-url")
 
 
 def _scored(run: "Run", to: str) -> "Run":
@@ -158,6 +180,15 @@ async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Sett
     print_line(f"Created {posted.eval_id} at {service.host}, with {count(len(posted.runs), 'run')}:")
     for name, made in posted.runs.items():
         print_line(f"  {made}  {name}")
+
+
+async def _send(files: Mapping[str, str], base_url: str, settings: "Settings") -> None:
+    http = HttpClient(environ, settings.http_library)
+    try:
+        sent = await otel.send_to_otel(files, base_url, environ, http, settings.call_timeout)
+    finally:
+        await http.close()
+    print_line(f"Sent {count(sent, 'request')} to {base_url}")
 
 
 def _exporter(name: str) -> Writer:

@@ -149,8 +149,17 @@ def spans_of_trace(spans: list[EndedSpan], project: str, options: Mapping[str, A
     session.started = min(span.started for span in genai) / _BILLION
     session.metadata_copy = dict(session.metadata)
     open_spans: dict[str, OpenSpan] = {}
-    for span in sorted(genai, key=lambda one: (one.started, -one.ended)):  # outer spans first
-        open_spans[span.id] = _open_span(span, session, open_spans.get(_outer_id(span, by_id)))
+    outer = {span.id: _outer_id(span, by_id) for span in genai}
+
+    def place(span: EndedSpan) -> tuple[int, int, int]:
+        """Outer spans come first, whatever their clocks say."""
+        depth, around = 0, outer[span.id]
+        while around and depth <= len(outer):
+            depth, around = depth + 1, outer.get(around, "")
+        return depth, span.started, -span.ended
+
+    for span in sorted(genai, key=place):
+        open_spans[span.id] = _open_span(span, session, open_spans.get(outer[span.id]))
     yield from reversed(open_spans.values())
 
 
