@@ -96,7 +96,7 @@ def test_texts_stand_side_by_side_and_reports_are_written(suite, evalmark):
     evalmark("run", "s.yaml", "-q")
     bad(suite, 10)
     evalmark("run", "s.yaml", "-q")
-    found = evalmark("compare", "last", "last~1", "--pairs", "-n", 1, "-o", "c.json", "-o", "c.md")
+    found = evalmark("compare", "last", "last~1", "--pairs", "-n", 1, "-o", "c.json", "-o", "c.md", "-o", "c.html")
     assert "[-say 0-]" in found.out
     assert "{+no+}" in found.out
     assert "[-say 1-]" not in found.out
@@ -105,6 +105,20 @@ def test_texts_stand_side_by_side_and_reports_are_written(suite, evalmark):
     document = json.loads((suite / "c.json").read_text(encoding="utf-8"))
     assert (document["outcome"], len(document["targets"][0]["flips"]), len(document["pairs"])) == ("worse", 10, 1)
     assert (suite / "c.md").read_text(encoding="utf-8").startswith("## ❌ bot: worse")
+    page = (suite / "c.html").read_text(encoding="utf-8")
+    assert page.count('<details class="beside"') == 10, "a page has room for more cases than -n names"
+    assert "<del>say 0</del>" in page or "less than half in common" in page
+    assert "<script" not in page
+
+
+def test_several_baselines_are_written_as_one_page(suite, evalmark):
+    for _ in range(3):
+        evalmark("run", "s.yaml", "-q")
+    evalmark("compare", "last", "last~1", "last~2", "-o", "c.html")
+    page = (suite / "c.html").read_text(encoding="utf-8")
+    assert "Comparison with several runs" in page
+    assert page.count("Quality against cost and latency") == 2, "the heading and the title"
+    assert page.count('class="changes"') == 2
 
 
 def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
@@ -131,7 +145,7 @@ def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
         pytest.param(["last", "last", "--margin", "1"], "the margin from 0 to below 1", id="no margin"),
         pytest.param(["last", "last", "--level", "nan"], "the level has to lie between 0 and 1", id="no level"),
         pytest.param(
-            ["last", "last", "-o", "c.html"], "no report of a comparison has this file extension", id="no report"
+            ["last", "last", "-o", "c.csv"], "no report of a comparison has this file extension", id="no report"
         ),
         pytest.param(["last", "last", "-o", "cases.json", "--to", "gitlab"], "--to takes github", id="no place"),
     ],

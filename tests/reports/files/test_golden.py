@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.reports.files.comparison_html import comparison_as_html
 from evalmark.reports.files.comparison_json import comparison_as_json
 from evalmark.reports.files.comparison_markdown import comparison_in_markdown
 from evalmark.reports.files.github import annotations, as_github, comparison_annotations
@@ -25,7 +26,10 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def html(run, **options):
     """A page without its style sheet, its script and their hashes: those are files that a reviewer reads as such."""
-    text = "".join(as_html(run, options=ReportOptions(**options)))
+    return bare("".join(as_html(run, options=ReportOptions(**options))))
+
+
+def bare(text):
     text = re.sub(r"<(style|script)>.*?</\1>", r"<\1>…</\1>", text, flags=re.DOTALL)
     return re.sub(r"'sha256-[^']*'", "'sha256-…'", text)
 
@@ -46,6 +50,7 @@ TEXTS = {
     "sides.html": lambda: html(sides.RUN),
     "sides.github.md": lambda: "".join(as_github(sides.RUN)),
     "compared.md": lambda: "".join(comparison_in_markdown(compared.WORSE, compared.PAIRS)),
+    "compared.html": lambda: bare("".join(comparison_as_html(compared.WORSE, compared.PAIRS))),
     "compared.json": lambda: "".join(comparison_as_json(compared.WORSE, compared.PAIRS)),
     "compared.annotations.txt": lambda: "\n".join([*comparison_annotations(compared.WORSE, compared.PAIRS), ""]),
     "compared.run.md": lambda: "".join(as_markdown(compared.NOW, options=ReportOptions(comparison=compared.FEW))),

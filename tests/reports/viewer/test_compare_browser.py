@@ -7,9 +7,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from evalmark import Score
+from evalmark import Score, compare
 from evalmark.core.text import one_line
+from evalmark.reports import save_comparison
 from evalmark.reports.html.escaping import visible
+from evalmark.stats.comparison.flip_examples import flip_examples
 from evalmark.store import open_store
 
 from .conftest import a_run, keep, result
@@ -105,7 +107,7 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     assert page.locator("details.beside[open]").count() == 0
     page.locator("details.beside summary").first.click()
     page.locator("details.beside a >> text=Open").first.click()
-    expect(page.locator("h1")).to_contain_text(re.compile("^case-"))
+    expect(page.locator("h1")).to_contain_text(re.compile("^What is"))
     assert watched.faults == []
 
 
@@ -200,6 +202,21 @@ def test_payloads_beside_payloads_run_nothing(watched, address):
         expect(page.locator("table.grid > tbody > tr").first).to_be_visible()
     watched.visit(f"{origin}/compare?run={WORSE}&baseline={BAD}&baseline={OLD}")
     assert [fault for fault in watched.faults if "404" not in fault] == []
+
+
+def test_a_comparison_in_one_file_runs_nothing_either(watched, tmp_path):
+    attacks = [attacked(text, n) for n, text in enumerate(TEXTS)]
+    before = replace(a_run(BAD, name=TEXTS[0], status="complete"), results=[flipped(one) for one in attacks])
+    now = replace(a_run(WORSE, name=TEXTS[1], status="complete"), results=[whole(one) for one in attacks])
+    found = compare(now, before)
+    examples = flip_examples(found, now, before, 100)
+    assert len(examples) == len(TEXTS)
+    file = tmp_path / "comparison.html"
+    save_comparison(found, file, examples)
+    watched.visit(file.as_uri())
+    assert watched.page.locator("details.beside").count() == len(TEXTS)
+    assert too_wide(watched.page) == []
+    assert watched.faults == ["an element style"], "that of the page itself"
 
 
 def test_no_comparison_is_wider_than_its_window(watched, address):

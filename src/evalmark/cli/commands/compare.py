@@ -55,6 +55,9 @@ else:
     writers = LazyModule("evalmark.reports.files.writers")
 
 
+_IN_PAGE = 100
+"""Changed cases of each target in an HTML page, at least."""
+
 NewerRun = Annotated[
     str,
     typer.Argument(
@@ -85,7 +88,7 @@ Limit = Annotated[
 ]
 Reports = Annotated[
     list[Path] | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json or .md. Repeatable."),
+    typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json, .md or .html. Repeatable."),
 ]
 
 To = Annotated[
@@ -131,7 +134,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     """
     if to not in (None, "github"):
         raise ConfigError(
-            f"--to takes github, not {to!r}; for a file, use -o FILE, whose extension (.json, .md) selects the format."
+            f"--to takes github, not {to!r}; for a file, use -o FILE, whose extension (.json, .md, .html) selects the format."
         )
     if not (0 < level < 1 and 0 <= margin < 1):
         raise ConfigError(
@@ -163,7 +166,9 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         )
         print_text(comparison.comparison_screen(compared, terminal_style(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
-            writers.save_comparison(compared, path, texts if pairs else ())
+            is_page = path.suffix.lower() == ".html"  # which has room for more cases than a screen
+            most = max(limit, _IN_PAGE) if is_page else limit if pairs else 0
+            writers.save_comparison(compared, path, flip_examples.flip_examples(compared, newer, earlier, most))
             print_line(
                 f"{path}: {comparison_text.comparison_title(compared) if targets else f'{compared.run} against {compared.baseline}'}"
             )

@@ -1,9 +1,12 @@
-"""Quality against cost and latency as JSON and Markdown, alone or after comparisons with several baselines."""
+"""Quality against cost and latency as JSON, Markdown and HTML, alone or after comparisons with several baselines."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from evalmark.core.values.plain_data import finite_number
+from evalmark.reports.html.assets import standalone_values
+from evalmark.reports.html.jinja import render_page, template_environment
 from evalmark.reports.text.trade_offs import HEADS, trade_off_remarks, trade_off_rows, trade_off_title
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
@@ -13,6 +16,7 @@ from .comparison_markdown import comparison_in_markdown
 from .json_values import field_values, json_line
 from .markdown import markdown_text
 
+_TEMPLATES = Path(__file__).parent / "templates"
 FORMAT = {"format": "evalmark-comparisons", "version": 1}
 
 
@@ -60,5 +64,11 @@ def trade_offs_in_markdown(trade_offs: TradeOffs, comparisons: Sequence[Comparis
         yield f"<sub>{markdown_text(remark)}</sub>\n\n"
 
 
-WRITERS = {".json": trade_offs_as_json, ".md": trade_offs_in_markdown}
+def trade_offs_as_html(trade_offs: TradeOffs, comparisons: Sequence[Comparison] = ()) -> Iterator[str]:
+    """Yield one page with the table and the comparisons, without scripts or remote content."""
+    values = {**standalone_values(), "trade_offs": trade_offs, "several": comparisons}
+    yield render_page(template_environment(_TEMPLATES, {}), "trade_offs_page.html", values)
+
+
+WRITERS = {".json": trade_offs_as_json, ".md": trade_offs_in_markdown, ".html": trade_offs_as_html}
 """Writers `write(trade_offs, comparisons=())` by file extension."""

@@ -12,6 +12,7 @@ from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.summary.summary import Summary
 
+from .comparison_html import comparison_as_html
 from .comparison_json import comparison_as_json
 from .comparison_markdown import comparison_in_markdown
 from .junit import as_junit
@@ -62,7 +63,7 @@ def writer_for(path: Path | str, kind: str | None = None) -> Writer:
 
 
 COMPARISON_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = MappingProxyType(
-    {".json": comparison_as_json, ".md": comparison_in_markdown}
+    {".json": comparison_as_json, ".md": comparison_in_markdown, ".html": comparison_as_html}
 )
 """Writers `write(comparison, pairs=())` by file extension."""
 
@@ -76,7 +77,7 @@ def comparison_writer_for(path: Path | str) -> Callable[..., Iterator[str]]:
     ending = Path(path).suffix.lower()
     if ending not in COMPARISON_WRITERS:
         raise ConfigError(
-            f"{path}: no report of a comparison has this file extension. Use {' or '.join(COMPARISON_WRITERS)}."
+            f"{path}: no report of a comparison has this file extension. Use {', '.join(COMPARISON_WRITERS)}."
         )
     return COMPARISON_WRITERS[ending]
 
@@ -119,7 +120,7 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str], pairs:
 
     Args:
         comparison: The comparison.
-        path: The file; its extension names the report: `.json`, `.md`.
+        path: The file; its extension names the report: `.json`, `.md`, `.html`.
         pairs: Cases to show with both outputs.
 
     Raises:

@@ -108,6 +108,6 @@ def _case_score(old: Score, new: Score, metric: Metric | None) -> CaseScore:
         metric=one_line(new.name, 60),
         before=short_score(old, metric),
         now=short_score(new, metric),
-        difference="" if gain is None else f"{gain:+z.2f}",
+        difference="" if gain is None else f"{gain:+z.3f}",
         went=went,
     )
