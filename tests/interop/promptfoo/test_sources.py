@@ -32,6 +32,8 @@ def cities(rows):
         ("t.yaml", {"t.yaml": "- vars: {city: Oslo}\n"}, ["Oslo"]),
         ("t.yaml", {"t.yaml": "vars: {city: Oslo}\n"}, ["Oslo"]),
         (["t/*.yaml"], {"t/b.yaml": "- vars: {city: Rome}\n", "t/a.yaml": "- vars: {city: Oslo}\n"}, ["Oslo", "Rome"]),
+        (["{a,b}/**/t?.yml"], {"a/t1.yml": "vars: {city: Oslo}", "b/x/y/t2.yml": "vars: {city: Rome}", "b/t.yml": "1"}, ["Oslo", "Rome"]),
+        (["**/t.yaml"], {"t.yaml": "vars: {city: Oslo}", "node_modules/x/t.yaml": "1", ".h/t.yaml": "1"}, ["Oslo"]),
         ("file://t.json", {"t.json": '[{"vars": {"city": "Oslo"}}]'}, ["Oslo"]),
         ([{"path": "file://t.csv"}], {"t.csv": "city\nOslo\n"}, ["Oslo"]),
         ([{"vars": "file://v/*.yaml"}], {"v/1.yaml": "city: Oslo\nland: N\n", "v/2.yaml": "city: Rome\n"}, ["Rome"]),
@@ -42,7 +44,7 @@ def cities(rows):
         ([{"vars": {"city": "{{a}}", "a": "{{b}}", "b": "Oslo"}}], {}, ["Oslo"]),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_tests_are_read_from_the_files_that_name_them(tmp_path, tests, files, wanted):
     rows, lost, _ = cases_of(tmp_path, {"tests": tests}, **files)
     assert (cities(rows), lost) == (wanted, [])
@@ -64,6 +66,10 @@ def test_a_picture_in_a_variable_is_a_data_url(tmp_path):
     [
         (["gone/*.yaml"], "matches no file"),
         (["gone.yaml"], "there is no such file"),
+        (["file:///etc/**/*.yaml"], "leads out of the folder"),
+        (["file:///**"], "leads out of the folder"),
+        (["../../**"], "leads out of the folder"),
+        (["*" * 30 + ".yaml"], "more than 10 wildcards"),
         (["t.xlsx"], "is a .xlsx file"),
         (["gen.py:make"], "a generator of tests is code"),
         (["huggingface://datasets/x/y"], "on another machine"),

@@ -167,6 +167,15 @@ def test_only_a_plain_path_into_a_response_is_translated(code, path):
     assert json_path_of(code) == path
 
 
+@pytest.mark.parametrize(
+    "code", ["json.a || json.b", "json.a ?? 'none'", "(json, text) => json?.a || json?.error || text"]
+)
+def test_of_alternatives_in_a_response_the_first_is_the_output(tmp_path, code):
+    result, target = imported_from(tmp_path, [service(transformResponse=code)])
+    assert (target["http"]["output"], result.dropped) == ("$.a", ())
+    assert "a response with another status than 2xx or no $.a is an error here" in [part.to for part in result.parts][1]
+
+
 SCRIPTS = {
     "agent.py": "from lib.loud import loud\ndef call_api(prompt, options, context):\n    print('noise')\n"
     "    return {'output': [loud(prompt), options['config'], context['vars']['city']]}\n",

@@ -1,6 +1,5 @@
 """Convert the prompts of a promptfoo config to prompt files."""
 
-import glob
 import json
 import re
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from evalmark.interop.shared.import_builder import ImportBuilder, PromptText
 from evalmark.interop.shared.model_names import CODE
 from evalmark.interop.shared.tables import read_rows
 
-from .sources import CODE_ENDINGS, UnreadableSourceError, matching_files
+from .sources import CODE_ENDINGS, UnreadableSourceError, is_pattern, matching_files
 from .templates import converted, is_template, named_environment, without_safe
 
 Data = dict[str, Any]
@@ -80,7 +79,7 @@ def _texts(text: str, folder: Path) -> Iterator[tuple[str, str]]:
     is_line = "\n" not in text and not is_template(text)
     if is_line and (ending in CODE_ENDINGS or (text.startswith(CODE) and not text.startswith("file://"))):
         raise UnsupportedPromptError(_CODE)
-    if name == text and not (is_line and (name.lower().endswith(_TEXTS) or (glob.has_magic(name) and "/" in name))):
+    if name == text and not (is_line and (name.lower().endswith(_TEXTS) or (is_pattern(name) and "/" in name))):
         yield "", text
         return
     for path in matching_files(name, folder):

@@ -82,12 +82,16 @@ def _http(provider: ProviderRow, prompt: PromptText, builder: ImportBuilder) -> 
     http: Data = {"url": _filled(url, prompt), "method": method, "headers": _headers(config, provider, builder)}
     if method != "GET":
         http["body"] = _filled(body, prompt)
-    transform = config.get("transformResponse") or config.get("responseParser")
-    if transform is not None and (path := json_path_of(str(transform))) is None:
-        raise UnsupportedProviderError(f"its `transformResponse` is code: {str(transform).strip()!r:.60}")
-    if transform is not None and path != "$":
-        http["output"] = path
-    builder.part(provider.where, "changed", "an HTTP service; a response with another status than 2xx is an error here")
+    differences = ["another status than 2xx"]
+    if transform := config.get("transformResponse") or config.get("responseParser"):
+        path, *others = [json_path_of(part) for part in _alternatives(str(transform))]
+        if path is None:
+            raise UnsupportedProviderError(f"its `transformResponse` is code: {str(transform).strip()!r:.60}")
+        http |= {"output": path} if path != "$" else {}
+        differences += [f"no {path}"] if others else []
+    builder.part(
+        provider.where, "changed", f"an HTTP service; a response with {' or '.join(differences)} is an error here"
+    )
     written = json.dumps([url, body, http["headers"]], ensure_ascii=False)
     used = [name for name in variables_of(written) if name not in ("prompt", "env")]
     if hidden := [name for name in used if name.startswith("__")]:
@@ -156,6 +160,14 @@ def _filled(value: Any, prompt: PromptText) -> Any:
     if len(parts) > 1 and not isinstance(text, str):
         raise UnsupportedProviderError("it puts a chat into a text")
     return str(text).join(parts)
+
+
+def _alternatives(code: str) -> list[str]:
+    """Divide JavaScript such as `json.a || json.b` into its alternatives; others are one."""
+    arrow = _ARROW.match(code.strip())
+    head, body = (code.strip()[: arrow.start("body")], arrow["body"]) if arrow else ("", code)
+    parts = re.split(r"\|\||\?\?", body) if re.fullmatch(r"[\w$.?\[\]|'\" ;]+", body.strip()) else [body]
+    return [f"{head}{part.strip()}" for part in parts]
 
 
 def json_path_of(code: str) -> str | None:

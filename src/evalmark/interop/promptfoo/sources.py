@@ -1,9 +1,11 @@
 """Read what promptfoo's configs keep in other files: tests, defaults and values of variables."""
 
 import base64
-import glob
 import json
+import os
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import read_text
 
 Data = dict[str, Any]
-MOST_FILES = 10_000
-"""The most files that a pattern may match."""
+MOST_FILES = 100_000
+"""The most files and folders that are looked at for a pattern."""
+MOST_WILDCARDS = 10
 MOST_REFERENCES = 100_000
 """The most values after references are replaced."""
 MOST_BYTES = 4 << 20
@@ -42,18 +45,54 @@ def matching_files(name: str, folder: Path) -> list[Path]:
     """
     text = name.removeprefix("file://")
     try:
-        if not glob.has_magic(text) or (folder / text).is_file():
+        if not is_pattern(text) or (folder / text).is_file():
             return [allowed_path(text, folder, *project_roots((folder,)))]
-        found = sorted(glob.glob(text, root_dir=folder, recursive=True))[: MOST_FILES + 1]  # noqa: PTH207  Path.glob refuses `..`
-        if len(found) > MOST_FILES:
-            raise UnreadableSourceError(f"{name!r:.60} matches more than {MOST_FILES:,} files")
-        files = [allowed_path(one, folder, folder) for one in found if (folder / one).is_file()]
+        files = [allowed_path(os.path.relpath(path, folder), folder) for path in _matches(text, folder)]
     except DataError as error:
         why = error.message if isinstance(error, PlacedError) else str(error)
         raise UnreadableSourceError(f"{name!r:.60} cannot be read: {why.rstrip('.')}") from None
     if not files:
         raise UnreadableSourceError(f"{name!r:.60} matches no file")
     return files
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name may match several files."""
+    return bool(re.search(r"[*?]|\{[^{}]*,", name))
+
+
+def _matches(pattern: str, folder: Path) -> list[Path]:
+    """Return the files that match a pattern; links are not followed, and hidden and installed folders not entered."""
+    parts = pattern.removeprefix("./").split("/")
+    fixed = next(number for number, part in enumerate(parts) if is_pattern(part))
+    base = folder / ("/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else ""))
+    roots = project_roots((folder,))
+    if not any(Path(os.path.realpath(base)).is_relative_to(root) for root in roots):
+        raise UnreadableSourceError(f"{pattern!r:.60} leads out of the folder")
+    form = re.compile(_expression("/".join(parts[fixed:])))
+    found: list[Path] = []
+    seen = 0
+    for place, folders, names in os.walk(base):
+        folders[:] = sorted(one for one in folders if one != "node_modules" and not one.startswith("."))
+        seen += len(names) + len(folders)
+        if seen > MOST_FILES:
+            raise UnreadableSourceError(f"{pattern!r:.60} would search more than {MOST_FILES:,} files")
+        paths = (Path(place, name) for name in names)
+        found += [path for path in paths if form.fullmatch(path.relative_to(base).as_posix())]
+    return sorted(found)
+
+
+def _expression(pattern: str) -> str:
+    """Return the regular expression of a pattern: `*` and `?` within a name, `**` over folders, `{a,b}`."""
+    forms = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.findall(r"\*\*/|\*\*|\{[^{}/]*\}|.", pattern, re.DOTALL)
+    if sum(piece in forms for piece in pieces) > MOST_WILDCARDS:
+        raise UnreadableSourceError(f"{pattern!r:.60} has more than {MOST_WILDCARDS} wildcards")
+    choices = (piece[1:-1].split(",") if len(piece) > 1 and piece[0] == "{" else [] for piece in pieces)
+    return "".join(
+        forms.get(piece) or (f"(?:{'|'.join(map(re.escape, words))})" if words else re.escape(piece))
+        for piece, words in zip(pieces, choices, strict=True)
+    )
 
 
 def read_documents(name: str, folder: Path) -> Iterator[Document]:
@@ -145,11 +184,12 @@ def variables_from(names: Sequence[Any], folder: Path) -> Data:
 
 def variable_files(value: Any, folder: Path) -> list[Any]:
     """Return the values of a variable: a pattern `file://…` is one value for each file."""
-    if not (isinstance(value, str) and value.startswith("file://") and glob.has_magic(value)):
+    if not (isinstance(value, str) and value.startswith("file://") and is_pattern(value.removeprefix("file://"))):
         return [value]
-    return [f"file://{path.relative_to(folder)}" for path in matching_files(value, folder)]
+    return [f"file://{os.path.relpath(path, folder)}" for path in matching_files(value, folder)]
 
 
+@lru_cache(maxsize=64)
 def value_of_file(name: str, folder: Path) -> str:
     """Return the value of a variable that is `file://…`, as promptfoo does: a text, YAML as JSON, a picture as a data URL.
 
