@@ -350,3 +350,9 @@ def test_wrong_types_in_every_field_end_with_one_sentence_or_a_run(tmp_path: Pat
             except DataError as error:
                 messages.append(str(error))
     assert [message for message in messages if "\n" in message] == []
+
+
+def test_a_number_that_the_store_cannot_hold_is_refused(tmp_path: Path) -> None:
+    row = {"example_id": "e1", "input": "a", "reference_output": "b", "output": "b", "repetition_number": 10**30}
+    with pytest.raises(DataError, match=r"`trial\.repeat` is 9+.*whole number from 0 to"):
+        imported(tmp_path, "phoenix", [row])

@@ -359,6 +359,7 @@ def _with_text(path: Path, text: str) -> Path:
         (lambda at: write_eval(at / "a.eval", []), "has no samples"),
         (lambda at: write_json(at / "a.json", [{"id": True}]), "`id` of the sample is True"),
         (lambda at: write_json(at / "a.json", [sample(epoch="1")]), "`epoch` of the sample is '1'"),
+        (lambda at: write_json(at / "a.json", [sample(epoch=10**30)]), "`trial.repeat` is 9"),
         (lambda at: write_json(at / "a.json", [7]), "the sample is not an object"),  # type: ignore[list-item]
         (lambda at: write_json(at / "a.json", [sample(scores=[1])]), "`scores` of the sample is [1]"),
         (
@@ -381,6 +382,20 @@ def test_hostile_and_damaged_logs_end_with_one_sentence(
         import_inspect(make(tmp_path))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"events": [{"event": "span_begin", "type": {"a": 1}}, 7, {"event": "tool", "id": []}]},
+        {"messages": [{"role": "tool", "tool_call_id": [1], "content": "x"}, 7]},
+        {"messages": [], "output": {}},
+        {"output": {"choices": [7]}, "model_usage": {"openai/small": 7}, "limit": 7, "choices": []},
+    ],
+)
+def test_odd_values_in_unimportant_places_do_not_matter(tmp_path: Path, fields: Data) -> None:
+    imported = import_inspect(write_json(tmp_path / "log.json", [sample(**fields)], model="mockllm/model"))
+    assert imported.files["cases.jsonl"]
 
 
 def test_the_name_of_a_file_in_an_archive_is_never_a_path(tmp_path: Path) -> None:

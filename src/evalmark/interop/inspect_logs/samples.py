@@ -134,7 +134,9 @@ def _line(message: Any) -> str:
 
 def _seconds(sample: Data, output: Data, events: Sequence[Data]) -> float | None:
     """Return the working time of the solvers, which is that of the sample without scoring; None if it was not recorded."""
-    begins = {event.get("type") or event.get("name"): event for event in events if event.get("event") == "span_begin"}
+    begins = {
+        str(event.get("type") or event.get("name")): event for event in events if event.get("event") == "span_begin"
+    }
     first, last = (dict_or_empty(begins.get(name)).get("working_start") for name in ("solvers", "scorers"))
     if is_number(first) and is_number(last) and last >= first:
         return last - first
@@ -179,7 +181,7 @@ def _transcript(sample: Data, events: Sequence[Data], place: str) -> list[Data]:
     joined: set[str] = set()
     for message in messages:
         calls = [call for call in list_or_empty(message.get("tool_calls")) if isinstance(call, dict)]
-        if message.get("role") == "tool" and message.get("tool_call_id") in joined:
+        if message.get("role") == "tool" and str(message.get("tool_call_id")) in joined:
             continue
         turn = _turn(message, place)
         if turn["content"] not in ("", []) or not calls:

@@ -175,7 +175,7 @@ def suite_row(row: RecordedRow, *, is_answered: bool) -> Data:
 
 
 def _calls(output: Data) -> list[Data]:
-    return output.get("tool_calls") or [event for event in output.get("transcript", ()) if "role" not in event]
+    return output.get("tool_calls") or [event for event in output.get("transcript") or () if "role" not in event]
 
 
 def _report(

@@ -21,6 +21,8 @@ REST = "evalmark"
 """The key, in another format's objects, of the remainder."""
 SIDE = "evalmark.json"
 """The side file of an export, with what no format can express: the run, its metrics, its gate."""
+MAX_NUMBER = 1_000_000_000
+"""The largest position of a case, and the largest number of a repeat."""
 _TRIAL = ("dataset", "target", "position", "repeat", "mode")
 
 Data = dict[str, Any]
@@ -182,8 +184,10 @@ def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
         if not isinstance(fields.get(name, ""), str):
             raise PlacedError(place, f"`trial.{name}` is {fields[name]!r:.40}; it takes a text.")
     for name in ("position", "repeat"):
-        if type(number := fields.get(name, 0)) is not int or number < 0:
-            raise PlacedError(place, f"`trial.{name}` is {number!r:.40}; it takes a whole number from 0 on.")
+        if type(number := fields.get(name, 0)) is not int or not 0 <= number <= MAX_NUMBER:
+            raise PlacedError(
+                place, f"`trial.{name}` is {number!r:.40}; it takes a whole number from 0 to {MAX_NUMBER:,}."
+            )
     try:
         read_mode(fields.get("mode", "single"))
     except ValueError as error:
