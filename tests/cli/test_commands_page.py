@@ -51,6 +51,7 @@ TABLES = {"models"}
 WHEN_UNSET = {
     "cache_dir": "the user's cache folder",
     "env_file": "no file",
+    "editor": "no links",
     "lock": "no learned thresholds",
     "connections": "as many as `jobs`",
     "rpm": "what the endpoint says",

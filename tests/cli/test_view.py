@@ -43,11 +43,22 @@ def kept(world):
     return world
 
 
-def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_interrupted(kept):
-    command = [sys.executable, "-m", "evalmark", "view", "last", "--no-open", "--port", "0"]
+@pytest.mark.parametrize(
+    ("named", "query"),
+    [
+        pytest.param("last", r"\?", id="a run"),
+        pytest.param(
+            "http://10.0.0.7:7979/runs/20261121-101500-3f9a?q=verdict%3Afail&token=of-somebody-else",
+            r"\?q=verdict%3Afail&",
+            id="the address of a page of a colleague, without his token",
+        ),
+    ],
+)
+def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_interrupted(kept, named, query):
+    command = [sys.executable, "-m", "evalmark", "view", named, "--no-open", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         first, second = process.stdout.readline(), process.stdout.readline()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/runs/20261121-101500-3f9a\?token=[\w-]{32}\n", first)
+        assert re.fullmatch(rf"http://127\.0\.0\.1:\d+/runs/20261121-101500-3f9a{query}token=[\w-]{{32}}\n", first)
         process.send_signal(signal.SIGINT)
         _, complained = process.communicate(timeout=30)
     assert "Stop the viewer with Ctrl+C" in second
@@ -114,6 +125,9 @@ def status(address: str) -> int:
     ("words", "variables", "said"),
     [
         pytest.param(["none"], {}, "there is no run 'none'", id="a run that is not there"),
+        pytest.param(["/runs/none?q=x"], {}, "there is no run 'none'", id="an address of a run that is not there"),
+        pytest.param(["/compare", "--sample", "1"], {}, "name the run instead", id="a sample of an address"),
+        pytest.param([], {"EVALMARK_EDITOR": "code"}, "vscode://file/{path}:{line}", id="an editor that is no address"),
         pytest.param(["--store", "other.db"], {}, "there is no store yet", id="no store"),
         pytest.param(["--host", "192.0.2.7"], {}, "set EVALMARK_TOKEN", id="another address without a token"),
         pytest.param([], {"EVALMARK_TOKEN": "secret"}, "at least 16", id="a token that is too short"),

@@ -1,5 +1,6 @@
 """The settings of a run, merged from flags, EVALMARK_* variables and [tool.evalmark]."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -86,6 +87,9 @@ class Settings:
     suites: tuple[str, ...] = ()
     """The suites, or folders of suites, of a command that names none; in a variable, separated by commas; in
     `[tool.evalmark]` relative to that file."""
+    editor: str = ""
+    """The form of the addresses with which the viewer opens files of this folder in an editor, such as
+    `vscode://file/{path}:{line}`; empty: no such links."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
@@ -213,6 +217,15 @@ def _amount(given: Any) -> float:
     return float(given)
 
 
+def _address_form(given: Any) -> str:
+    scheme, _, rest = _text(given).partition(":")
+    if given and (
+        not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or scheme.lower() in _NO_EDITOR or "{path}" not in rest
+    ):
+        raise ValueError
+    return str(given)
+
+
 def _table(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, dict):
         raise TypeError
@@ -235,6 +248,8 @@ def _one_of(words: tuple[str, ...]) -> _Kind:
     return _Kind(lambda given: words[words.index(given)], f"one of {', '.join(words)}")
 
 
+_NO_EDITOR = ("javascript", "data", "vbscript")
+"""Schemes whose addresses a browser runs."""
 _TEXT = _Kind(_text, "a text")
 _SWITCH = _Kind(_truth, "true or false")
 _PARALLEL = _Kind(_jobs, f"a whole number from 1 to {MAX_JOBS:,}")
@@ -263,6 +278,7 @@ _KINDS: Mapping[str, _Kind] = {
     "allow_code": _Kind(_names, "the name of a package, or several separated by commas"),
     "suites": _Kind(_names, "a file or folder, or several separated by commas"),
     "isolate": _SWITCH,
+    "editor": _Kind(_address_form, "an address with {path}, such as vscode://file/{path}:{line}"),
     "models": _Kind(_table, "a table of named endpoints"),
 }
 """The kinds of settings that are not texts."""

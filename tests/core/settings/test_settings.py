@@ -62,6 +62,7 @@ PLACES = [
         (("p.yaml", "evals"), ("e.yaml", "evals"), ("f",)),
         id="suites",
     ),
+    pytest.param("editor", '"p:{path}"', "e:{path}", "f:{path}", ("p:{path}", "e:{path}", "f:{path}"), id="editor"),
 ]
 
 

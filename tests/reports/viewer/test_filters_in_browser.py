@@ -12,8 +12,8 @@ pytestmark = pytest.mark.slow
 
 expect = playwright.expect
 PAGE = run_path("20261121-101500-3f9a")
-BOX = "input[name=q]"
-ROWS = ".cases tbody tr"
+BOX = "input[type=search][name=q]"
+ROWS = "table.cases tbody tr[data-id]"
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ def test_choosing_in_a_list_filters_at_once_and_needs_no_button(tab):
 def test_a_sorted_list_stays_filtered(tab):
     tab.locator(BOX).fill("tag:odd")
     expect(tab.locator(ROWS)).to_have_count(15)
-    tab.locator(".cases a.sort", has_text="Case").click()
-    expect(tab.locator(".cases th[aria-sort=ascending]")).to_contain_text("Case")
-    expect(tab.locator(".cases a.sort", has_text="Case")).to_be_focused()
+    tab.locator(".cases a.sort", has_text="Input").click()
+    expect(tab.locator(".cases th[aria-sort=ascending]")).to_contain_text("Input")
+    expect(tab.locator(".cases a.sort", has_text="Input")).to_be_focused()
     tab.locator(BOX).fill("tag:odd case-00")
     expect(tab.locator(ROWS)).to_have_count(5)
     assert "sort=case" in tab.url
@@ -118,3 +118,21 @@ def test_without_a_script_a_button_filters(browser, address):
     page.locator(".active-filters a", has_text="failed").click()
     expect(page.locator(ROWS)).to_have_count(30)
     context.close()
+
+
+def test_a_view_is_saved_by_name_opened_in_another_run_of_the_browser_and_forgotten(tab):
+    expect(tab.get_by_text("Save this view")).to_have_count(0)
+    tab.locator(BOX).fill("verdict:fail tag:odd")
+    tab.get_by_text("Save this view").click()
+    name = "<b>odd failures</b>"
+    tab.get_by_label("Name of the view").fill(name)
+    tab.keyboard.press("Enter")
+    expect(tab.locator(".saved-views a")).to_have_text([name])
+    tab.goto(tab.url.partition("?")[0])
+    tab.locator(".saved-views a", has_text=name).click()
+    expect(tab.locator(ROWS)).to_have_count(4)
+    expect(tab.locator(BOX)).to_have_value("verdict:fail tag:odd")
+    tab.get_by_role("button", name=f"Forget the view {name}").click()
+    expect(tab.locator(".saved-views a")).to_have_count(0)
+    tab.reload()
+    expect(tab.locator(".saved-views a")).to_have_count(0)

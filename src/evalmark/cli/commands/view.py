@@ -2,11 +2,13 @@
 
 import gc
 import os
+import re
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import typer
 
@@ -15,7 +17,9 @@ from evalmark.cli.terminal.output import print_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.viewer.auth import server
+from evalmark.reports.viewer.auth.guard import ENTRIES
 from evalmark.reports.viewer.auth.server import serve
+from evalmark.reports.viewer.urls.paths import decode_name
 from evalmark.reports.viewer.urls.queries import sample_queue
 from evalmark.storage.store.location import store_is_writable
 from evalmark.storage.store.store import open_store
@@ -38,7 +42,10 @@ _PREPARE_AFTER = 0.5
 
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="RUN", help="The run to open first: an id, the start of one, `last` or `last~1`."),
+    typer.Argument(
+        metavar="RUN",
+        help="The run to open first: an id, the start of one, `last` or `last~1`; or the address of a page of another viewer.",
+    ),
 ]
 Port = Annotated[
     int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port of the pages; 0 selects a free one.")
@@ -79,7 +86,8 @@ def view(  # noqa: PLR0913  each is a flag of the command line
         need("starlette")
         need("uvicorn")
         web = need("evalmark.reports.viewer.app")
-        location = flags.settings(store=store).store
+        settings = flags.settings(store=store)
+        location = settings.store
         with open_store(location, read_only=read_only or not store_is_writable(location)) as run_store:
             path = _first_page(run_store, run, sample)
             bound = server.bind(port, host, os.environ.get(TOKEN, ""))
@@ -89,7 +97,12 @@ def view(  # noqa: PLR0913  each is a flag of the command line
                 _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
 
             pages = web.viewer_app(
-                run_store, bound.policy, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(location)
+                run_store,
+                bound.policy,
+                author=_author(),
+                prepare_after=_PREPARE_AFTER,
+                flags=store_flag(location),
+                editor=settings.editor,
             )
             serve(pages, bound, ready)
 
@@ -129,6 +142,28 @@ def _first_page(store: "Store", run: str | None, sample: int | None) -> str:
         known = ", ".join(map(str, samples)) or "none"
         raise ConfigError(f"--sample {sample}: run {identity} has samples {known}; draw one with: evalmark label")
     return sample_queue(identity, sample)
+
+
+def _page_of(store: "Store", address: str, sample: int | None) -> str:
+    """Return the path and query of an address, which may be of a viewer elsewhere, without its token.
+
+    Raises:
+        ConfigError: it is combined with a sample, or is no address of a page.
+        NotFoundError: the store does not have the run of the page.
+    """
+    if sample is not None:
+        raise ConfigError("--sample is a sample of a run; name the run instead of an address.")
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise ConfigError(
+            f"{address}: this is no address; copy it from the browser in which the page is open."
+        ) from error
+    path = "/" + parts.path.lstrip("/")
+    if (match := re.match(r"/runs/([^/]+)", path)) is not None:
+        store.run(decode_name(match[1]))
+    query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in ENTRIES])
+    return f"{path}?{query}" if query else path
 
 
 def _author() -> str:

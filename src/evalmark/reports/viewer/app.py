@@ -66,13 +66,14 @@ PATIENCE = 0.3
 """Seconds that a page waits for the figures of a run."""
 
 
-def viewer_app(
+def viewer_app(  # noqa: PLR0913  each is a setting of the command
     store: Store,
     policy: AccessPolicy,
     patience: float = PATIENCE,
     author: str = "",
     prepare_after: float | None = None,
     flags: str = "",
+    editor: str = "",
 ) -> GuardedApp:
     """Make the viewer of a store as an ASGI application, guarded by `policy`.
 
@@ -83,8 +84,9 @@ def viewer_app(
         author: the default name of the annotator.
         prepare_after: the seconds until all templates are compiled; None compiles each at its first use.
         flags: the flags that a command needs for this store, with a leading space.
+        editor: the form of addresses that open a file in an editor; empty: no such links.
     """
-    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author)
+    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author, editor)
     if prepare_after is not None:
         soon = threading.Timer(prepare_after, context.prepare)
         soon.daemon = True

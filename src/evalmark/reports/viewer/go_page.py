@@ -1,6 +1,7 @@
 """The page of destinations: pages, suites, metrics and runs by name; a script shows it over any page (palette.js)."""
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -49,7 +50,9 @@ def show(context: PageContext, request: Request) -> Response:
     """Show the page; `at` is the path of the page that the user came from."""
     words, at = request.query_params.get("q", "").strip()[:200], request.query_params.get("at", "")[:500]
     found = list(_matching(destinations(context.view, at), words))
-    return context.page(request, "go.html", {"words": words, "at": at, "destinations": found})
+    is_page = at.startswith("/") and not at.startswith(("//", "/go"))
+    share = f"evalmark view {shlex.quote(at)}" if is_page else ""
+    return context.page(request, "go.html", {"words": words, "at": at, "destinations": found, "share": share})
 
 
 def destinations(view: StoreView, at: str) -> Iterator[Destination]:

@@ -16,6 +16,7 @@ from evalmark.reports.viewer.urls.paths import (
     case_path,
     decode_name,
     download_path,
+    editor_address,
     encode_name,
     grid_path,
     label_path,
@@ -36,7 +37,7 @@ _YEAR = 365 * 24 * 3600
 class PageContext:
     """Renders pages and reads the parameters that they share."""
 
-    def __init__(self, view: StoreView, key: str, author: str) -> None:
+    def __init__(self, view: StoreView, key: str, author: str, editor: str = "") -> None:
         self.view = view
         self.changes = RunChanges(view)
         self.metrics = ListedMetrics(view)
@@ -52,6 +53,7 @@ class PageContext:
             "query_string": query_string,
             "quoted_in_query": quoted,
             "key": key,
+            "editor_address": lambda place: editor_address(editor, place, Path.cwd()),
             "can_label": view.store.is_writable,
         }
         self._templates = template_environment(_FOLDER, offered)

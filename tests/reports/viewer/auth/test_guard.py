@@ -5,6 +5,7 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 
@@ -50,7 +51,8 @@ def routes(app) -> list[str]:
     """An address for every route there is, taken from the router so that none is forgotten."""
     paths = [route.path for route in app.app.routes]
     assert len(paths) >= 6
-    return [path.replace("{run}", RUN).replace("{number}", "1").replace("{session}", SESSION) for path in paths]
+    values = {"{run}": RUN, "{number}": "1", "{session}": SESSION, "{file}": "cases.csv"}
+    return [reduce(lambda text, name: text.replace(name, values[name]), values, path) for path in paths]
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -26,7 +26,7 @@ MOST_SENT = 1_000_000
 """Largest form in bytes."""
 TICKET_HOLDS = 600.0
 """Seconds."""
-_ENTRIES = ("token", "ticket")
+ENTRIES = ("token", "ticket")
 """Query parameters that grant access."""
 _MOST_FIELDS = 1_000
 _FROM_HERE = ("same-origin", "none")
@@ -194,13 +194,13 @@ def entry_path(scope: Scope, policy: AccessPolicy) -> str | None:
     GET uses up a ticket; HEAD does not.
     """
     pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    keys = [(name, value) for name, value in pairs if name in _ENTRIES]
+    keys = [(name, value) for name, value in pairs if name in ENTRIES]
     if len(keys) != 1 or scope["method"] not in ("GET", "HEAD"):
         return None
     (name, value), is_look = keys[0], scope["method"] == "GET"
     if not (_same(value, policy.token) if name == "token" else is_look and policy.tickets.take(value)):
         return None
-    rest = urlencode([(name, value) for name, value in pairs if name not in _ENTRIES])
+    rest = urlencode([(name, value) for name, value in pairs if name not in ENTRIES])
     # Exactly one slash: two would name another host.
     raw = bytes(scope.get("raw_path") or b"/").decode("latin-1").partition("?")[0]
     path = "/" + raw.lstrip("/\\")

@@ -30,11 +30,11 @@ class Listener:
 
     def address_of(self, path: str = "/") -> str:
         """Address of a page with the token, for the user only."""
-        return f"{self.origin}{path}?token={self.policy.token}"
+        return f"{self.origin}{path}{'&' if '?' in path else '?'}token={self.policy.token}"
 
     def address_once(self, path: str = "/") -> str:
         """Address of a page with a one-time ticket, for a command line that others may see."""
-        return f"{self.origin}{path}?ticket={self.policy.tickets.new()}"
+        return f"{self.origin}{path}{'&' if '?' in path else '?'}ticket={self.policy.tickets.new()}"
 
 
 def bind(port: int, host: str = "", token: str = "") -> Listener:

@@ -43,7 +43,7 @@ async function load(words) {
   const number = ++latest;
   let found = null;
   try {
-    const answer = await fetch(`/go?${new URLSearchParams({ q: words, at: location.pathname })}`);
+    const answer = await fetch(`/go?${new URLSearchParams({ q: words, at: location.pathname + location.search })}`);
     found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-palette]");
   } catch {
     // the message below
@@ -55,6 +55,18 @@ async function load(words) {
   found.querySelector("form").removeAttribute("data-replace"); // it does not change the address of this page
   dialog.replaceChildren(document.adoptNode(found));
   dialog.querySelector("input").focus();
+  copyable(dialog.querySelector(".share"));
+}
+
+// A button that copies the command of a paragraph.
+function copyable(share) {
+  if (!share || !navigator.clipboard) return;
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Copy" });
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(share.querySelector("code").textContent);
+    button.textContent = "Copied";
+  });
+  share.append(" ", button);
 }
 
 function move(event) {
@@ -70,5 +82,5 @@ function move(event) {
     event.preventDefault();
     const next = links.indexOf(document.activeElement) + by;
     (next < 0 ? field : links[Math.min(next, links.length - 1)])?.focus();
-  } else if (event.key.length === 1 && document.activeElement !== field && event.key !== " ") field.focus(); // the letter goes there
+  } else if (event.key.length === 1 && document.activeElement.matches("a") && event.key !== " ") field.focus(); // the letter goes there
 }

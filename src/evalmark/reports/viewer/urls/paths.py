@@ -3,7 +3,8 @@
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
-from urllib.parse import urlencode
+from pathlib import Path
+from urllib.parse import quote, urlencode
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
 _MARK = "~"
@@ -81,3 +82,32 @@ def label_path(run: str) -> str:
 def session_path(session: str, query: str = "") -> str:
     """Path of a session's page; ids of answers and steps work too."""
     return f"/sessions/{encode_name(session)}{query}"
+
+
+def editor_address(form: str, place: str, folder: Path) -> str:
+    """Return the address that opens a file in an editor; empty if there is no form, or no such file in the folder.
+
+    Places come from the store, so files elsewhere are never linked.
+
+    Args:
+        form: the form of the address, with `{path}` and, if wanted, `{line}`.
+        place: a file relative to the folder, or absolute, with an optional `:LINE`.
+        folder: the folder in which the viewer was started.
+    """
+    if not form or not place or "\0" in place:
+        return ""
+    name, _, line = place.rpartition(":")
+    name, line = (name, line) if name and line.isascii() and line.isdigit() and len(line) < 10 else (place, "1")
+    try:
+        root, path = folder.resolve(), (folder / name).resolve()
+        is_here = path.is_relative_to(root) and path.is_file()
+    except (OSError, ValueError, RuntimeError):  # too long, or a loop of links
+        return ""
+    if not is_here:
+        return ""
+    absolute = quote(path.as_posix(), safe="/:")
+    return (
+        form.replace("/{path}", "/" + absolute.lstrip("/"))
+        .replace("{path}", absolute)
+        .replace("{line}", str(int(line)))
+    )
