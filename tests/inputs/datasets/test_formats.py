@@ -32,6 +32,17 @@ def as_parquet(rows, path):
     pytest.importorskip("pyarrow.parquet").write_table(arrow.Table.from_pylist(rows), path)
 
 
+def as_arrow_stream(rows, path):
+    table = pytest.importorskip("pyarrow").Table.from_pylist(rows)
+    with pytest.importorskip("pyarrow.ipc").new_stream(path, table.schema) as file:
+        file.write_table(table, max_chunksize=1)
+
+
+def as_arrow_file(rows, path):
+    table = pytest.importorskip("pyarrow").Table.from_pylist(rows)
+    pytest.importorskip("pyarrow.feather").write_feather(table, path)
+
+
 WRITERS = {
     "x.json": lambda rows, path: path.write_text(json.dumps(rows, indent=2)),
     "x.min.json": lambda rows, path: path.write_text(json.dumps(rows)),
@@ -42,6 +53,8 @@ WRITERS = {
     "x.yaml": lambda rows, path: path.write_text(yaml.safe_dump(rows, allow_unicode=True), encoding="utf-8"),
     "x.yml": lambda rows, path: path.write_text(yaml.safe_dump({"data": rows})),
     "x.parquet": as_parquet,
+    "x.arrow": as_arrow_stream,
+    "x.feather": as_arrow_file,
     "x.JSONL": lambda rows, path: path.write_text("\n".join(map(json.dumps, rows))),
 }
 
@@ -61,7 +74,7 @@ def put(folder, name, text):
 def test_the_same_rows_are_the_same_cases(world, name, packed):
     path = world / name
     WRITERS[name](ROWS, path)
-    if packed and name != "x.parquet":
+    if packed and name not in ("x.parquet", "x.arrow", "x.feather"):
         packed_path = world / f"{name}.gz"
         packed_path.write_bytes(gzip.compress(path.read_bytes()))
         path = packed_path
@@ -252,6 +265,9 @@ def test_a_bad_byte_after_good_rows_comes_last(world):
         pytest.param("x.csv", "id, input,id \n", ":1: the column 'id' occurs twice in the header", id="CSV: a column twice, with a space"),
         pytest.param("x.parquet", "PAR1 no", "cannot be read as Parquet", id="Parquet: damaged"),
         pytest.param("x.parquet.gz", "", "unpack the .gz first", id="Parquet: packed again"),
+        pytest.param("x.arrow", "no", "cannot be read as Arrow", id="Arrow: damaged"),
+        pytest.param("x.feather", "ARROW1 no", "cannot be read as Arrow", id="Arrow: a damaged file"),
+        pytest.param("x.arrow.gz", "", "unpack the .gz first", id="Arrow: packed again"),
         pytest.param("x.csv", b"PK\x03\x04", "an Excel workbook, perhaps", id="an Excel workbook"),
         pytest.param("x.jsonl", "é".encode("utf-16"), "looks like utf-16", id="UTF-16"),
     ],

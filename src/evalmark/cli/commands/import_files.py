@@ -52,6 +52,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
         "langfuse": Importer("exports:import_langfuse"),
         "phoenix": Importer("exports:import_phoenix"),
         "pydantic-evals": Importer("pydantic_evals:import_pydantic_evals"),
+        "hf": Importer("hugging_face:import_hugging_face"),
         "promptpex": Importer("promptpex.importer:import_promptpex"),
         "jsonl": Importer("jsonl:import_jsonl"),
     }

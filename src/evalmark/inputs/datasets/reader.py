@@ -16,7 +16,7 @@ from .equal_rows import EqualRows
 from .fault_list import FaultList
 from .json_rows import json_rows, jsonl_rows
 from .options import BadRow, ReadOptions
-from .parquet_rows import parquet_rows
+from .parquet_rows import arrow_rows, parquet_rows
 from .rows import DatasetFile, RowReader, ignore_note
 from .yaml_rows import yaml_rows
 
@@ -27,8 +27,9 @@ READERS: Mapping[str, RowReader] = {
     "tsv": tsv_rows,
     "yaml": yaml_rows,
     "parquet": parquet_rows,
+    "arrow": arrow_rows,
 }
-_ENDINGS = {f".{name}": name for name in READERS} | {".ndjson": "jsonl", ".yml": "yaml"}
+_ENDINGS = {f".{name}": name for name in READERS} | {".ndjson": "jsonl", ".yml": "yaml", ".feather": "arrow"}
 DEFAULT_OPTIONS = ReadOptions()
 
 
@@ -83,8 +84,8 @@ def format_of(path: Path, options: ReadOptions) -> str:
         raise PlacedError(
             str(path), f"the ending {ending!r} is not a known format; the known ones are {endings}, each also with .gz."
         )
-    if packed and ending == ".parquet":
-        raise PlacedError(str(path), "Parquet is compressed in itself; unpack the .gz first.")
+    if packed and _ENDINGS[ending] in ("parquet", "arrow"):
+        raise PlacedError(str(path), f"{ending[1:].capitalize()} is not read packed; unpack the .gz first.")
     return _ENDINGS[ending]
 
 
