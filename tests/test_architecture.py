@@ -27,6 +27,7 @@ CATCH_FOREIGN_CODE = {
     "runs/isolation/worker_setup.py:_recipe",
     "runs/isolation/worker.py:_send",
     "runs/isolation/worker.py:run_worker",
+    "interop/hugging_face.py:_opened",
     "models/embeddings/cached_embedder.py:_serve",
     "models/embeddings/adapters.py:__call__",
     "models/embeddings/load.py:_load_sentence_transformer",
