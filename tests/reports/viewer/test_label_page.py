@@ -1,14 +1,19 @@
 """The queue in which people label blindly, and the agreement in the end."""
 
+import asyncio
 import re
 from dataclasses import replace
 
 import pytest
 
+from evalmark import Score
+from evalmark.core.values.run import Metric
 from evalmark.core.values.session import Session, Span
 from evalmark.reports.text.numbers import DASH
+from evalmark.runs.execution.threshold_notes import evidence_of_run
 from evalmark.store import open_store
 from evalmark.tracing.annotations.labels import result_subject
+from evalmark.tracing.annotations.samples import chosen_numbers
 
 from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
 from .test_pages import checked
@@ -118,6 +123,104 @@ def test_a_queue_by_verdict_shows_its_sample(ann, store):
     assert answer.status == 404
 
 
+JUDGES = tuple(Metric(name=f"kind [{judge}]", judge=judge, base="kind", threshold=0.5) for judge in ("a", "b"))
+
+
+def judged(number, first, second):
+    """A result that two judges have scored."""
+    values = zip(JUDGES, (first, second), strict=True)
+    return replace(result(number), scores=tuple(Score(name=m.name, value=v, passed=v >= 0.5) for m, v in values))
+
+
+@pytest.fixture
+def two_judges(store):
+    """A run of six outputs: on 3 the judges differ most, on 4 a little, and 1 is at the threshold of the first judge."""
+    rows = [(0, 0.9, 0.9), (1, 0.49, 0.49), (2, 0.1, 0.1), (3, 0.0, 1.0), (4, 0.7, 0.9), (5, 0.4, 0.4)]
+    keep(store, a_run(metrics=JUDGES), [judged(*row) for row in rows])
+    return shown(store)
+
+
+@pytest.mark.parametrize(
+    ("fields", "numbers", "facts"),
+    [
+        pytest.param(
+            {"way": "near", "near_by": "kind [a]", "n": "3"},
+            [1, 5, 4],
+            "closest to its threshold",
+            id="at the threshold",
+        ),
+        pytest.param({"way": "judges", "judges_by": "kind", "n": "40"}, [3, 4], "differ most", id="judges differ"),
+    ],
+)
+def test_chosen_outputs_come_in_their_order_and_are_never_recorded_as_a_sample(
+    two_judges, store, fields, numbers, facts
+):
+    begun = sent(two_judges, {"what": f"run:{RUN}", "by": "ann", **fields}, "/label/start")
+    assert begun.status == 303
+    cookie = f"{POLICY.cookie}={TOKEN}; " + begun.headers["set-cookie"].partition(";")[0]
+    address = begun.headers["location"]
+    for place, number in enumerate(numbers, start=1):
+        answer = asked(two_judges, f"{address}&at={place}", headers=[("host", "127.0.0.1:7878"), ("cookie", cookie)])
+        text = checked(answer.text)
+        assert question(text) == f"What is {number} times {number}?"
+        assert heading(text) == f"Output {place} of {len(numbers)}"
+        assert facts in text
+        assert "Chosen, not random" in text
+        assert sent(two_judges, {"run": RUN, "number": str(number + 1), "by": "ann", "liked": "up"}).status == 303
+    assert store.sessions.label_samples(RUN) == {}
+    assert evidence_of_run(store, store.run(RUN)).samples == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        pytest.param({"way": "near", "near_by": "kind"}, "kind has no threshold", id="no such metric"),
+        pytest.param({"way": "judges", "judges_by": "kind [a]"}, "no second judge", id="one judge"),
+        pytest.param({"way": "judges"}, "the metric has no second judge", id="no metric"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused_with_the_reason(two_judges, fields, said):
+    answer = sent(two_judges, {"what": f"run:{RUN}", "by": "ann", **fields}, "/label/start")
+    assert (answer.status, said in answer.text) == (400, True)
+
+
+def test_outputs_of_a_running_run_are_not_chosen_since_they_change(store):
+    keep(store, a_run(metrics=JUDGES), [judged(0, 0.1, 0.9)], ends=False)
+    form = {"what": f"run:{RUN}", "by": "ann", "way": "judges", "judges_by": "kind"}
+    answer = sent(shown(store), form, "/label/start")
+    assert (answer.status, "goes on" in answer.text) == (400, True)
+
+
+def test_an_earlier_score_of_a_resumed_result_does_not_count(two_judges, store):
+    run = store.resume(RUN)
+    again = [judged(3, 0.9, 0.9), judged(4, 0.7, 0.9), judged(5, 0.2, 0.3)]  # on 3 the judges agree now
+    asyncio.run(store.sink(RUN).write(again))
+    store.finish(replace(run, status="complete"))
+    run = store.run(RUN)
+    assert chosen_numbers(run, store.browse(RUN), "judges", "kind", 40) == [5, 6]
+
+
+def test_a_run_is_offered_that_has_something_to_label(own, store):
+    newer = a_run("20261122-101500-0000", name="broken", created="2026-11-22T10:15:00+00:00")
+    keep(store, newer, [result(9)])  # an error
+    page = checked(from_browser(own, "/label").text)
+    assert f'<option value="run:{RUN}" selected>' in page
+    assert "27 outputs, 0 of them labelled by you" in page
+    assert "every trial ended in an error" in checked(from_browser(own, f"/label?what=run:{newer.id}").text)
+    ann = Rater(own, "ann")
+    ann.says_all("++")
+    page = ann.looks("/label")
+    assert "27 outputs, 2 of them labelled by you" in page
+    assert re.search(r'sample=1">Sample 1</a> 6 of 27 outputs, drawn at random, [^<]* · <b>2 labelled by you', page)
+
+
+def test_the_last_label_of_a_finished_queue_is_undone_too(ann):
+    page = ann.says_all("+++++-")
+    assert "bad, of output 6" in page
+    answer = sent(ann.viewer, ann.form(page, "undo") | {"by": "ann", "withdraw": "1"}, cookie=ann.cookie)
+    assert heading(ann.looks(answer.headers["location"])) == "Output 6 of 6"
+
+
 def test_nothing_is_seen_of_what_a_machine_or_another_person_says(own, store):
     ann, bob = Rater(own, "ann"), Rater(own, "bob")
     page = ann.looks()
@@ -149,7 +252,7 @@ def test_the_last_label_is_undone_and_its_output_comes_back(ann, store):
     assert "Undo" not in ann.looks()
     page = ann.says(ann.says(ann.looks(), "up"), "down")
     assert heading(page) == "Output 3 of 6"
-    undo = re.findall(r'<form class="label".*?</form>', page, re.DOTALL)[-1]
+    undo = re.findall(r'<form class="label undo".*?</form>', page, re.DOTALL)[-1]
     fields = {n: v.replace("&amp;", "&") for n, v in re.findall(r'name="([^"]*)" value="([^"]*)"', undo)}
     answer = sent(ann.viewer, fields, cookie=ann.cookie)
     page = ann.looks(answer.headers["location"])
@@ -226,7 +329,7 @@ def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
 
 def test_one_chooses_from_runs_and_projects(own, store):
     page = checked(from_browser(own, "/label").text)
-    assert re.search(rf'<option value="run:{RUN}">squares, ', page)
+    assert re.search(rf'<option value="run:{RUN}" selected>squares, ', page)
     assert 'name="n"' in page
     chosen = checked(from_browser(own, f"/label?what=run:{RUN}&verdict=fail&tag=odd&n=7&seed=x").text)
     assert f'<option value="run:{RUN}" selected>' in chosen

@@ -143,6 +143,26 @@ def test_an_output_that_is_an_error_is_no_answer_and_one_whose_score_broke_is(st
     assert browsing.numbers_with_output(ResultFilter(metric="x", low=2.0)) == []
 
 
+def test_results_are_found_whose_scores_are_near_a_value_or_far_apart(store):
+    names = ("a'?\ud800", "b")
+    values = [(0.1, 0.2), (0.5, 0.9), (0.9, None), (0.4, 0.4), (None, 0.0), (0.0, 1.0)]
+    every = [
+        replace(found, scores=tuple(Score(name=n, value=v) for n, v in zip(names, pair, strict=True) if v is not None))
+        for found, pair in zip(results(6), values, strict=True)
+    ]
+    browsing = kept(store, every)
+
+    def cases(numbers):
+        return [int(browsing.result(number).trial.case.id.removeprefix("case-")) for number in numbers]
+
+    assert cases(browsing.nearest_scores(names[0], 0.45, 3))[2:] == [0]
+    assert {*cases(browsing.nearest_scores(names[0], 0.45, 2))} == {1, 3}
+    assert {*cases(browsing.nearest_scores(names[0], 0.45, 99))} == {0, 1, 2, 3, 5}
+    assert cases(browsing.widest_scores(names, 99)) == [5, 1, 0]
+    assert cases(browsing.widest_scores(names, 1)) == [5]
+    assert browsing.nearest_scores("unknown", 0.5, 9) == []
+
+
 def test_the_results_of_cases_are_found_by_name_target_and_mode(store):
     first = results(3, repeats=2)
     odd = replace(first[0].trial, dataset="d\ud800", target="é", mode="conversation", case=sample.case(9))

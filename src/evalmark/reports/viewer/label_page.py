@@ -1,8 +1,8 @@
 """Pages to label outputs one by one, blind to scores and other labels, and to show agreement at the end."""
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -10,56 +10,148 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from evalmark.core.errors import ConfigError, NotFoundError
+from evalmark.core.text import count, one_line
+from evalmark.core.values.label import about_output
+from evalmark.core.values.run import Run
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
 from evalmark.reports.viewer.urls.queries import QUEUE, VERDICTS, LabelQueueQuery, parse_label_queue_query
 from evalmark.storage.queries.filter import ResultFilter
+from evalmark.tracing.annotations.agreement import thumbs_of
 from evalmark.tracing.annotations.labels import MAX_NAME_CHARS
 from evalmark.tracing.annotations.queue import MAX_ITEMS, AnnotatorProgress, OutputSource, QueueItem, queue_agreement
-from evalmark.tracing.annotations.samples import draw_sample, drawn_at_random
+from evalmark.tracing.annotations.samples import (
+    CHOSEN,
+    chosen_numbers,
+    draw_sample,
+    drawn_at_random,
+    judged_by_several,
+    thresholds,
+)
 
 from .labels import form_fields, label_views
 from .page_context import PageContext
 
 _RUNS = 100
 """Most runs offered."""
+_LOOKED_AT = 20
+"""Newest runs that are searched for outputs to label."""
+_SAMPLES = 10
+"""Most samples of a run listed, the newest."""
 _DISPUTED = 200
 """Most disputed outputs listed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChoice:
+    """A run as a source of outputs to label."""
+
+    run: Run
+    outputs: int
+    """Outputs without an error."""
+    labelled: int
+    """Those that this person has labelled."""
+
+
 def choose(context: PageContext, request: Request) -> Response:
-    """Show the form that chooses what to label."""
-    store = context.view.store
+    """Show the form that chooses what to label, for the run of the address or the newest one that has something to label."""
+    store, by = context.view.store, context.author(request)
     query = parse_label_queue_query(request.query_params)
-    runs = [*store.runs(_RUNS)]
+    runs, projects = [*store.runs(_RUNS)], store.sessions.projects()
     if query.run and all(run.id != query.run for run in runs):
         with suppress(NotFoundError):
             runs = [*{run.id: run for run in (*runs, store.run(query.run))}.values()]
+    choice = next((_choice(context, run, by) for run in runs if run.id == query.run), None)
+    if choice is None and not query.project:
+        choice = _first_with_outputs(context, runs, by)
+        query = replace(
+            query, run=choice.run.id if choice else "", project=projects[0] if projects and not choice else ""
+        )
     values = {
         "query": query,
         "runs": runs,
-        "projects": store.sessions.projects(),
+        "choice": choice,
+        "projects": projects,
         "verdicts": VERDICTS,
         "encode_name": encode_name,
+        **({} if choice is None else _ways(context, choice.run, by)),
     }
     return context.page(request, "label_choice.html", values)
+
+
+def _first_with_outputs(context: PageContext, runs: Sequence[Run], by: str) -> RunChoice | None:
+    """Return the newest run with outputs that this person has not labelled; else the newest with outputs."""
+    choices = [_choice(context, run, by) for run in runs[:_LOOKED_AT]]
+    some = [choice for choice in choices if choice.outputs]
+    return next((choice for choice in some if choice.labelled < choice.outputs), next(iter(some), None))
+
+
+def _choice(context: PageContext, run: Run, by: str) -> RunChoice:
+    thumbs = thumbs_of(context.view.store.sessions.labels_of_run(run.id))
+    outputs = len(context.view.browsing(run).numbers_with_output(ResultFilter()))
+    return RunChoice(run=run, outputs=outputs, labelled=sum(by in of for of in thumbs.values()))
+
+
+def _ways(context: PageContext, run: Run, by: str) -> Mapping[str, Any]:
+    """Return the metrics by which outputs of a run can be chosen, and the samples that were drawn already."""
+    store = context.view.store
+    thumbs = thumbs_of(store.sessions.labels_of_run(run.id))
+    samples = [
+        (number, sample, sum(by in thumbs.get(about_output(run.id, trial), ()) for trial in sample.trials))
+        for number, sample in store.sessions.label_samples(run.id).items()
+    ]
+    return {
+        "near": thresholds(run),
+        "judges": judged_by_several(run),
+        "metrics": [*dict.fromkeys(metric.name for metric in run.metrics)],
+        "samples": samples[-_SAMPLES:],
+    }
 
 
 def start(context: PageContext, request: Request) -> Response:
     """Start labelling under the name in the form; it is in no address, since addresses are shared."""
     form: Mapping[str, str] = request.scope[FORM]
-    query, by = parse_label_queue_query(form), form.get("by", "").strip()[:MAX_NAME_CHARS]
+    by = form.get("by", "").strip()[:MAX_NAME_CHARS]
+    query = _requested(form)
     if not query.what or not by:
         missing = "what you want to label" if not query.what else "who you are"
         raise HTTPException(400, f"The form does not say {missing}; go back and fill it in.")
+    if query.how:
+        with _refused():
+            _items(_source(context, query), query, context)
     response = RedirectResponse(QUEUE + _recorded(context, query).string(), 303)
     context.remember(request, response, by)
     return response
 
 
+def _requested(form: Mapping[str, str]) -> LabelQueueQuery:
+    """Read the form: only the fields of the chosen way count."""
+    way = form.get("way", "")
+    fields = {"what": form.get("what", ""), "n": form.get("n", "")}
+    if way in CHOSEN:
+        return parse_label_queue_query({**fields, "how": way, "metric": form.get(f"{way}_by", "")})
+    if way == "verdict":
+        return parse_label_queue_query({**fields, "by_verdict": form.get("by_verdict", "")})
+    if way == "random":
+        return parse_label_queue_query({**fields, "seed": form.get("seed", "")})
+    if way == "filter":
+        part = {name: form.get(name, "") for name in ("verdict", "tag", "seed")}
+        return parse_label_queue_query({**fields, **part})
+    return parse_label_queue_query(form)
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Answer a request that cannot be met with its reason."""
+    try:
+        yield
+    except ConfigError as fault:
+        raise HTTPException(400, str(fault)) from fault
+
+
 def _recorded(context: PageContext, query: LabelQueueQuery) -> LabelQueueQuery:
-    """Record the sample of a run that a form asks for; samples of a part of the run are not recorded."""
-    is_part = bool(query.verdict or query.tag or query.seed)
+    """Record the sample of a run that a form requests; a part of the run and chosen outputs are never recorded as a sample."""
+    is_part = bool(query.verdict or query.tag or query.seed or query.how)
     if not query.run or not query.n or not context.view.store.is_writable or (is_part and not query.by_verdict):
         return query
     source, query = _source(context, query), replace(query, sample=0)
@@ -68,10 +160,8 @@ def _recorded(context: PageContext, query: LabelQueueQuery) -> LabelQueueQuery:
             raise HTTPException(
                 400, "Outputs that are drawn by verdict come from the whole run; leave the filters out."
             )
-        try:
+        with _refused():
             sample = draw_sample(context.view.store.run(source.run), query.n, query.by_verdict)
-        except ConfigError as fault:
-            raise HTTPException(400, str(fault)) from fault
         return LabelQueueQuery(run=source.run, sample=context.view.store.sessions.add_label_sample(sample))
     every = context.view.browsing(context.view.store.run(source.run)).numbers_with_output(ResultFilter())
     items = source.sample(ResultFilter(), query.n)
@@ -85,17 +175,45 @@ def show(context: PageContext, request: Request) -> Response:
     if not query.what or not by:
         return choose(context, request)
     source = _source(context, query)
-    items = _items(source, query)
+    with _refused():
+        items = _items(source, query, context)
     part = AnnotatorProgress(items=items, labels=source.labels(items), by=by)
     at = query.at - 1 if 0 < query.at <= len(items) else part.next_unlabelled(query.start - 1)
     query = replace(query, run=source.run)
-    values = {"query": query, "part": part, "at": at, "queue": QUEUE, "source": source}
+    undo = None if part.last is None else _fields(source, items[part.last])
+    last = "" if part.last is None else part.thumbs[items[part.last].about][by]
+    values = {"query": query, "part": part, "at": at, "queue": QUEUE, "source": source, "undo": undo, "last": last}
+    values["choice"] = _choice_text(source, query, len(items))
     if at is None:
         return context.page(
             request, "agreement.html", {**values, **_agreed(source, part), "encode_query_name": encode_query_name}
         )
-    undo = None if part.last is None else _fields(source, items[part.last])
-    return context.page(request, "label_queue.html", {**values, "undo": undo, **_seen(context, source, part, at)})
+    return context.page(request, "label_queue.html", {**values, **_seen(context, source, part, at)})
+
+
+def _choice_text(source: OutputSource, query: LabelQueueQuery, n: int) -> tuple[str, str]:
+    """Say which outputs a queue has, and what their labels may be used for."""
+    if query.how:
+        what = {
+            "near": f"The {n:,} whose score by {one_line(query.metric, 80)} is the closest to its threshold",
+            "judges": f"The {n:,} on which the judges of {one_line(query.metric, 80)} differ most",
+        }[query.how]
+        return what, "Chosen, not random: not recorded as a sample, and no estimate for the other outputs."
+    sample = source.store.sessions.label_samples(source.run).get(query.sample) if query.sample else None
+    if sample is not None and sample.by_verdict:
+        what = f"{n:,} of {count(sample.outputs, 'output')}, drawn by verdict of {one_line(sample.by_verdict, 80)}"
+        return what, "Recorded as a sample; an audit corrects for the equal shares."
+    if query.verdict or query.tag:
+        parts = [f"that ended as {query.verdict}"] if query.verdict else []
+        parts += [f"with the tag {one_line(query.tag, 80)}"] if query.tag else []
+        return f"{n:,} {' '.join(parts)}, in random order", "A part of the run, so no sample of all outputs."
+    if query.n or sample is not None:
+        of = f" of {count(sample.outputs, 'output')}" if sample is not None else ""
+        return (
+            f"{n:,}{of}, drawn at random",
+            "" if query.seed or source.browsing is None else "Recorded as a random sample.",
+        )
+    return f"All {n:,}, in random order", ""
 
 
 def _source(context: PageContext, query: LabelQueueQuery) -> OutputSource:
@@ -105,7 +223,13 @@ def _source(context: PageContext, query: LabelQueueQuery) -> OutputSource:
     return OutputSource(store=context.view.store, run=run.id, browsing=context.view.browsing(run))
 
 
-def _items(source: OutputSource, query: LabelQueueQuery) -> tuple[QueueItem, ...]:
+def _items(source: OutputSource, query: LabelQueueQuery, context: PageContext) -> tuple[QueueItem, ...]:
+    if query.how and source.browsing is not None:
+        run = context.view.store.run(source.run)
+        key = (run.id, run.finished or "", query.how, query.metric, query.n)
+        browsing = source.browsing
+        numbers = context.view.chosen.find(key, lambda: chosen_numbers(run, browsing, query.how, query.metric, query.n))
+        return source.numbered(numbers)
     if not query.sample:
         return source.sample(_wanted(query), query.n or MAX_ITEMS, query.seed)
     sample = source.store.sessions.label_samples(source.run).get(query.sample)

@@ -59,6 +59,8 @@ class StoreView:
         self.figures = figures
         self._searching = threading.Lock()
         self._browsing = RecentCache[tuple[str, str], ResultBrowser](_OPEN)  # closed when no page uses it any more
+        self.chosen = RecentCache[tuple[str, str, str, str, int], list[int]](_OPEN)
+        """Results of finished runs that were chosen to be labelled."""
         self._endings = RecentCache[tuple[str, str | None], VerdictCounts](_COUNTED)
 
     def browsing(self, run: Run) -> ResultBrowser:

@@ -195,6 +195,29 @@ class ResultBrowser:
             gone = self._db.execute(f"select r.number from result r where {broken}", (self._run,))  # noqa: S608
             return list({int(number) for (number,) in every} - {int(number) for (number,) in gone})
 
+    def nearest_scores(self, metric: str, value: float, limit: int) -> list[int]:
+        """Return the numbers of the results whose score by a metric is the closest to a value, in random order among equals.
+
+        After a run was resumed, some of these scores may be earlier ones of a result.
+        """
+        return self._by_scores((metric,), "count(*) > 0", "min(abs(c.value - ?))", (value,), limit)
+
+    def widest_scores(self, metrics: Iterable[str], limit: int) -> list[int]:
+        """Return the numbers of the results whose scores by these metrics differ most; see `nearest_scores`."""
+        return self._by_scores(tuple(metrics), "min(c.value) < max(c.value)", "min(c.value) - max(c.value)", (), limit)
+
+    def _by_scores(
+        self, metrics: tuple[str, ...], condition: str, order: str, parameters: tuple[float, ...], limit: int
+    ) -> list[int]:
+        sql = f"""
+            select c.result from scored c, result r
+            where c.run = ? and c.metric in ({", ".join("?" * len(metrics))}) and r.number = c.result and r.pass > 0
+            group by c.result having {condition} order by {order}, c.result * 40503 % 65536, c.result limit ?
+        """  # noqa: S608  texts of ours
+        with self._reading():
+            rows = self._db.execute(sql, (self._run, *map(sql_text, metrics), *parameters, limit)).fetchall()
+            return [int(number) for (number,) in rows]
+
     def numbers(self, cases: Iterable[TargetCase]) -> list[tuple[int, ...]]:
         """Return the row numbers of each case's results, by repeat."""
         with self._reading():

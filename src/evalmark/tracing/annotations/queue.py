@@ -88,6 +88,17 @@ class OutputSource:
             if trial in numbers
         )
 
+    def numbered(self, numbers: Sequence[int]) -> tuple[QueueItem, ...]:
+        """Return the outputs of the results with these row numbers, in this order."""
+        if self.browsing is None:
+            return ()
+        trials = dict(self.browsing.trials().among(numbers))
+        return tuple(
+            QueueItem(about=about_output(self.run, format_trial_id(trials[number])), number=number)
+            for number in numbers
+            if number in trials
+        )
+
     def _spans(self) -> Iterator[tuple[int, str]]:
         return ((_digest(one), one) for one in self.store.sessions.answers_without_error(self.project))
 

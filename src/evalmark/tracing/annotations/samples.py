@@ -1,16 +1,29 @@
-"""Draw outputs of a run to label, at random or by verdict."""
+"""Draw outputs of a run to label, at random or by verdict, and choose those that tell most about a metric.
 
-from collections.abc import Iterable, Iterator
+Chosen outputs are never recorded as a sample: labels on them say nothing about the other outputs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.suggestions import did_you_mean
 from evalmark.core.values.label import LabelSample, about_output
-from evalmark.core.values.run import Run
+from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result
 from evalmark.stats.calibration.audit import has_verdicts, verdict_of
+from evalmark.stats.summary.judge_panel import metrics_with_several_judges
 
 from .queue import MAX_ITEMS, QueueItem, draw
+
+if TYPE_CHECKING:
+    from evalmark.storage.queries.pages import ResultBrowser
+
+CHOSEN = ("near", "judges")
+"""Ways to choose outputs: close to the threshold of a metric, or those on which judges differ."""
+MAX_CHOSEN = 200
+"""Most outputs that are chosen."""
 
 
 def drawn_at_random(run: str, items: Iterable[QueueItem], outputs: int) -> LabelSample:
@@ -19,6 +32,70 @@ def drawn_at_random(run: str, items: Iterable[QueueItem], outputs: int) -> Label
     return LabelSample(
         run=run, trials=tuple(item.about.removeprefix(begin) for item in items), outputs=outputs, created=_now()
     )
+
+
+def thresholds(run: Run) -> dict[str, float]:
+    """Return the metrics of a run that have one threshold for each case, with it."""
+    found = {metric.name: metric.threshold for metric in run.metrics if metric.threshold is not None}
+    unclear = {metric.name for metric in run.metrics if found.get(metric.name) != metric.threshold}
+    return {name: threshold for name, threshold in found.items() if name not in unclear}
+
+
+def judged_by_several(run: Run) -> dict[str, tuple[str, ...]]:
+    """Return the metrics of a run with several judges, each with the names of its scores."""
+    panels: Mapping[str, tuple[Metric, ...]] = metrics_with_several_judges(run.metrics)
+    return {base: tuple(metric.name for metric in several) for base, several in panels.items()}
+
+
+def chosen_numbers(run: Run, browsing: "ResultBrowser", how: str, metric: str, n: int) -> list[int]:
+    """Return the numbers of the results that tell most about a metric, the most telling first.
+
+    Args:
+        run: a run that has ended, so that the choice stays the same.
+        browsing: its results.
+        how: `near` for the results whose score is the closest to the threshold, `judges` for those whose judges differ most.
+        metric: a metric with a threshold, or one with several judges.
+        n: how many, at most `MAX_CHOSEN`.
+
+    Raises:
+        ConfigError: the run goes on, or the metric has no threshold, or only one judge.
+    """
+    if run.status == "running":
+        raise ConfigError(f"run {run.id} goes on, so the outputs to choose change; wait until it ends.")
+    limit = min(n or MAX_CHOSEN, MAX_CHOSEN)
+    if how == "near":
+        threshold = thresholds(run).get(metric)
+        if threshold is None:
+            raise ConfigError(f"{metric or 'the metric'} has no threshold in run {run.id}; choose one that has.")
+        found = browsing.nearest_scores(metric, threshold, 2 * limit)
+        return _ranked(browsing, found, (metric,), lambda values: abs(values[0] - threshold), limit)
+    names = judged_by_several(run).get(metric)
+    if names is None:
+        raise ConfigError(f"{metric or 'the metric'} has no second judge in run {run.id}; name several with `judge`.")
+    return _ranked(browsing, browsing.widest_scores(names, 2 * limit), names, _difference, limit)
+
+
+def _difference(values: list[float]) -> float | None:
+    """Return the lowest value less the highest; None if they are equal."""
+    return min(values) - max(values) or None
+
+
+def _ranked(
+    browsing: "ResultBrowser",
+    numbers: Iterable[int],
+    names: tuple[str, ...],
+    rank: Callable[[list[float]], float | None],
+    limit: int,
+) -> list[int]:
+    """Rank results by their present scores, since the index may have earlier ones."""
+    ranks = {}
+    for number in numbers:
+        result = browsing.result(number)
+        values = [s.value for s in result.scores if s.name in names and s.value is not None] if result else []
+        found = rank(values) if values else None
+        if found is not None:
+            ranks[number] = found
+    return sorted(ranks, key=ranks.__getitem__)[:limit]
 
 
 def draw_sample(run: Run, n: int, by_verdict: str = "") -> LabelSample:

@@ -26,6 +26,12 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
+// A field beside a radio button chooses that button.
+document.addEventListener("change", (event) => {
+  const choice = event.target.matches("input[type=radio]") ? null : event.target.closest(".way")?.querySelector("input[type=radio]");
+  if (choice) choice.checked = true;
+});
+
 function parsed(text) {
   return new DOMParser().parseFromString(text, "text/html");
 }

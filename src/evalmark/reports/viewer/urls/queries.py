@@ -12,6 +12,7 @@ from evalmark.storage.queries.filter import Order, ResultFilter
 from evalmark.storage.queries.pages import FIRST_PAGE, PagePosition
 from evalmark.storage.sessions.filter import LABEL_STATES, LabelState, SessionFilter
 from evalmark.tracing.annotations.queue import MAX_ITEMS
+from evalmark.tracing.annotations.samples import CHOSEN
 
 from .paging import page_at, start_of
 from .paths import decode_name, decode_query_name, encode_name, encode_query_name
@@ -470,6 +471,9 @@ class LabelQueueQuery:
     """The number of a recorded sample of the run; 0 for none."""
     by_verdict: str = ""
     """In a form: the metric whose passed and failed outputs are drawn in equal numbers."""
+    how: str = ""
+    """`near` or `judges` for outputs that were chosen by `metric`; else empty."""
+    metric: str = ""
 
     @property
     def what(self) -> str:
@@ -480,13 +484,14 @@ class LabelQueueQuery:
     def string(self, **changes: Any) -> str:
         """Format the query string, without the position unless in `changes`."""
         values = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
-        return query_string(values | {"sample": self.sample or ""} | changes)
+        return query_string(values | {"sample": self.sample or "", "how": self.how, "metric": self.metric} | changes)
 
 
 def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
     """Parse a query or form of the labelling queue, ignoring invalid parts."""
     kind, _, name = query.get("what", "").partition(":")
     verdict = query.get("verdict", "")
+    how = query.get("how", "") if kind == "run" and query.get("how", "") in CHOSEN else ""
     return LabelQueueQuery(
         run=decode_name(name) if kind == "run" else "",
         project=decode_name(name) if kind == "project" else "",
@@ -498,6 +503,8 @@ def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
         start=parse_page(query.get("start", ""), 1),
         sample=parse_page(query.get("sample", ""), 0) if kind == "run" else 0,
         by_verdict=query.get("by_verdict", "").strip()[:500] if kind == "run" else "",
+        how=how,
+        metric=query.get("metric", "").strip()[:500] if how else "",
     )
 
 
