@@ -53,7 +53,7 @@ def prepared_comparison(
         EvalmarkError: a result is damaged, or a run was deleted.
     """
     sides = [run] if baseline.id == run.id else [run, baseline]
-    trials = [line.trials for line in view.lines(sides)]
+    trials = view.trials(sides)
     task = Task(
         kind="compared",
         names=(run.id, baseline.id, *(targets or ())),
@@ -77,7 +77,7 @@ def prepared_comparisons(view: StoreView, run: Run, baselines: Sequence[Run]) ->
         EvalmarkError: a result is damaged, or a run was deleted.
     """
     runs = [run, *baselines]
-    trials = [line.trials for line in view.lines(runs)]
+    trials = view.trials(runs)
     task = Task(
         kind="several baselines",
         names=tuple(one.id for one in runs),
@@ -99,7 +99,7 @@ def prepared_trade_offs(view: StoreView, runs: Sequence[Run]) -> TradeOffs | Non
     Raises:
         EvalmarkError: a result is damaged, or a run was deleted.
     """
-    trials = [line.trials for line in view.lines(runs)]
+    trials = view.trials(runs)
     task = Task(
         kind="trade-offs",
         names=tuple(run.id for run in runs),
@@ -142,7 +142,7 @@ def nearest_comparison(view: StoreView, run: Run) -> EarlierComparison:
 
 
 def _against(view: StoreView, run: Run, earlier: Run | None, most: int, *, is_busy: bool = False) -> EarlierComparison:
-    if earlier is None or run.status == "running" or sum(line.trials for line in view.lines([run, earlier])) > most:
+    if earlier is None or run.status == "running" or sum(view.trials([run, earlier])) > most:
         return EarlierComparison(earlier=earlier)
     if is_busy:
         return EarlierComparison(earlier=earlier, is_requested=True)

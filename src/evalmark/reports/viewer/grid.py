@@ -44,11 +44,8 @@ class GridRow:
     """In the order of the columns; empty where a column lacks the case."""
     differs: bool
     """Whether columns passed and failed differently; where no output can pass, whether outputs differ."""
-
-    @property
-    def fails(self) -> int:
-        """How many columns have a failed trial or an error."""
-        return sum(any(verdict in ("fail", "error") for _, verdict in cell) for cell in self.cells)
+    fails: int
+    """How many columns have a failed trial or an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +71,7 @@ def prepared_grid(view: StoreView, runs: Sequence[Run]) -> Grid | None:
     Raises:
         EvalmarkError: a run was deleted.
     """
-    trials = [line.trials for line in view.lines(runs)]
+    trials = view.trials(runs)
     task = Task(
         kind="grid",
         names=tuple(run.id for run in runs),
@@ -113,8 +110,14 @@ def _grid(view: StoreView, runs: Sequence[Run]) -> Grid:
     rows = (tuple(tuple(row.get(place, ())) for place in places) for row in cells.values())
     return Grid(
         columns=tuple(_columns(runs, targets)),
-        rows=tuple(GridRow(cells=row, differs=_differs(row, places, hashes)) for row in rows),
+        rows=tuple(
+            GridRow(cells=row, differs=_differs(row, places, hashes), fails=sum(map(_fails, row))) for row in rows
+        ),
     )
+
+
+def _fails(cell: CellResults) -> bool:
+    return any(verdict in ("fail", "error") for _, verdict in cell)
 
 
 def _differs(

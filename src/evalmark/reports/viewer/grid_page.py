@@ -45,8 +45,8 @@ class ColumnFigures:
     """The head of a column: its quality, cost and time, and its difference from the first column."""
 
     column: GridColumn
-    passed: Share
-    """Of the whole run, which the head shows until `trade_off` is known."""
+    passed: Share | None
+    """The pass rate of the only column; None for one of several, which `trade_off` describes."""
     trade_off: TradeOff | None
     difference: Difference | None
     is_first: bool
@@ -133,7 +133,7 @@ _NOTHING: Mapping[str, Any] = {
 def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery) -> dict[str, Any]:
     """Values of the template."""
     values: dict[str, Any] = {"query": query, "runs": runs, "set_name": set_name(runs)}
-    results = sum(line.trials for line in view.lines(runs))
+    results = sum(view.trials(runs))
     if results > MOST_RESULTS:
         return values | {
             "trouble": f"These runs have {results:,} results; a grid shows at most {MOST_RESULTS:,}. Open a run from the list."
@@ -190,7 +190,7 @@ def _figures(view: StoreView, columns: Sequence[GridColumn], found: TradeOffs | 
     return [
         ColumnFigures(
             column=column,
-            passed=view.line(column.run).passed,
+            passed=view.line(column.run).passed if len(columns) == 1 else None,
             trade_off=None if found is None or row is None else found.rows[row],
             difference=None if found is None or row is None or rows[0] is None else found.difference(row, rows[0]),
             is_first=column is columns[0],
