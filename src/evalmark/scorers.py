@@ -6,6 +6,7 @@ from evalmark.core.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evalmark.interop.openai_evals.graders import OpenAIGrader, OpenAIModelGrader
+    from evalmark.interop.openai_evals.registry_scorers import RegistryClassify, RegistryMatch
     from evalmark.interop.promptfoo.scorers import NodeAssertion, PromptfooAssertion, PythonAssertion
     from evalmark.interop.shared.assertions import Assertions, JudgedAssertions, SimilarAssertions
     from evalmark.scoring.builtin.answer_quality import AnswerQuality
@@ -55,6 +56,8 @@ __all__ = [
     "PromptfooAssertion",
     "PythonAssertion",
     "Regex",
+    "RegistryClassify",
+    "RegistryMatch",
     "SimilarAssertions",
     "Similarity",
     "StructuredOutput",
@@ -92,6 +95,8 @@ __getattr__ = lazy_getattr(
         "PromptfooAssertion": "evalmark.interop.promptfoo.scorers",
         "PythonAssertion": "evalmark.interop.promptfoo.scorers",
         "Regex": "evalmark.scoring.builtin.checks",
+        "RegistryClassify": "evalmark.interop.openai_evals.registry_scorers",
+        "RegistryMatch": "evalmark.interop.openai_evals.registry_scorers",
         "SimilarAssertions": "evalmark.interop.shared.assertions",
         "Similarity": "evalmark.scoring.builtin.similarity",
         "StructuredOutput": "evalmark.scoring.builtin.structured_output",

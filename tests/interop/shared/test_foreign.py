@@ -287,8 +287,8 @@ def test_a_registry_is_read_with_its_logs(tmp_path):
     assert by_sample["Sky?"].trial.case.metadata == {"level": 1}
     fates = {part.name.split(" ")[1]: part.outcome for part in imported.parts if "evals/sums.yaml" in part.name}
     assert fates == {
-        "sums.dev.v0": "kept",
-        "facts.dev.v0": "kept",
+        "sums.dev.v0": "changed",  # a sample has a text as its input
+        "facts.dev.v0": "changed",
         "own.dev.v0": "left out",
         "plan.dev.v0": "left out",
     }
@@ -299,14 +299,14 @@ def test_evals_over_other_samples_are_suites_of_their_own(tmp_path):
     assert imported.suites == ("sums/suite.yaml", "facts/suite.yaml")
     laid_out(tmp_path / "in", imported.files)
     sums, facts = (read_suite(tmp_path / "in" / name) for name in imported.suites)
-    assert [metric.label for metric in sums.metrics] == ["assertions"]
-    assert [metric.label for metric in facts.metrics] == ["metrics/facts.yaml"]
+    assert [metric.label for metric in sums.metrics] == ["sums"]
+    assert [metric.label for metric in facts.metrics] == ["facts"]
     sum_case, sky = read_cases(tmp_path / "in" / "sums" / "cases.jsonl")
     [grass] = read_cases(tmp_path / "in" / "facts" / "cases.jsonl")
     assert ([turn.role for turn in sum_case.history], sky.liked, grass.expected) == (["system"], ("blue",), "green")
-    assert read_metric(tmp_path / "in" / "facts" / "metrics" / "facts.yaml").template == (
-        "Q {{input}} A {{output}} E {{expected}} {x}",
-    )
+    assert facts.metrics[0].settings["spec"] == {
+        key: GRADED["fact"][key] for key in ("prompt", "choice_strings", "choice_scores")
+    }
     assert all(validate(tmp_path / "in" / name, Settings()) == [] for name in imported.suites)
 
 
@@ -366,17 +366,15 @@ def test_json_match_compares_all_of_it(tmp_path, answer, verdict):
 @pytest.mark.parametrize(
     ("evals", "samples", "why"),
     [
-        (basic("fuzzy_match:FuzzyMatch"), SAMPLES, "evalmark has no metric for FuzzyMatch"),
-        (basic("json_validator:JsonValidator"), SAMPLES, "evalmark has no metric for JsonValidator"),
-        (basic("match:Match", num_few_shot=2), SAMPLES, "its argument `num_few_shot` changes"),
-        (basic("includes:Includes"), '{"input": "q", "ideal": ["a", ""]}\n', "is blank"),
+        (basic("match:Match", num_few_shot=2), SAMPLES, "its examples None are in none of the files"),
+        (basic("match:Match", few_shot_seed=2), SAMPLES, "its argument `few_shot_seed` changes"),
         (basic("includes:Includes"), '{"input": "q"}\n', "neither a text nor a list of texts"),
         (basic("match:Match"), '{"input": "q", "ideal": 4}\n', "neither a text nor a list of texts"),
-        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "{}}"}\n', "an ideal answer is not JSON"),
-        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "[null]"}\n', "an ideal answer has null or a boolean"),
         (basic("match:Match", samples_jsonl="gone.jsonl"), SAMPLES, "'gone.jsonl' are in none of the files"),
-        (basic("match:Match"), '{"input": [{"role": "system", "content": "q"}], "ideal": "a"}\n', "do not end with one of the user"),
-        (basic("match:Match"), '{"input": [{"role": "user", "name": "x", "content": "q"}], "ideal": "a"}\n', "nor plain messages"),
+        (basic("match:Match"), '{"input": [{"role": "assistant", "content": "q"}], "ideal": "a"}\n', "neither a text nor messages"),
+        (basic("match:Match"), '{"input": [{"role": "user", "content": [{"type": "image_url"}]}], "ideal": "a"}\n', "neither a text nor messages"),
+        (basic("match:Match"), "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"),
+        (basic("match:Match"), '{"input": "q", "ideal": "a"}\n{\n', "its samples cannot be read"),
     ],
 )  # fmt: skip
 def test_what_would_mean_something_else_is_left_out_of_the_suite_of_a_registry(tmp_path, evals, samples, why):
@@ -390,13 +388,12 @@ def test_what_would_mean_something_else_is_left_out_of_the_suite_of_a_registry(t
     ("change", "samples", "why"),
     [
         ({"input_outputs": {"input1": "completion1"}}, None, "compares several outputs"),
-        ({"prompt": "Q {input} {rubric} {completion}"}, None, "takes {rubric} from elsewhere"),
-        ({"prompt": "Q {input}"}, None, "does not show the output"),
-        ({"choice_strings": "from_n"}, None, "fewer than two choices"),
-        ({"choice_scores": "from_strings"}, None, "gives no score"),
-        ({}, '{"input": "q", "ideal": ["a", "b"]}\n', "shows all ideal answers"),
-        ({}, '{"input": "q", "ideal": "a", "completion": "x"}\n', "contains the answer to judge"),
-        ({}, '{"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}], "ideal": "a"}\n', "shows all messages"),
+        ({"prompt": "Q {input} {rubric} {completion}"}, None, "shows {rubric}, which is not in"),
+        ({"choice_strings": "from_n"}, None, "outputs of several models"),
+        ({"choice_strings": "Y", "choice_scores": {"Y": 1}}, None, "fewer than two choices"),
+        ({"choice_scores": "from_strings"}, None, "one is not a number"),
+        ({"choice_scores": {"Y": 1.0}}, None, "one of its choices has no score"),
+        ({}, '{"input": "q", "ideal": "a", "completion": "x"}\n{"input": "q", "ideal": "a"}\n', "some samples have the output"),
     ],
 )  # fmt: skip
 def test_a_question_that_would_show_something_else_is_left_out(tmp_path, change, samples, why):
@@ -406,14 +403,6 @@ def test_a_question_that_would_show_something_else_is_left_out(tmp_path, change,
     [part] = registry(tmp_path, evals, **more, **{"modelgraded/fact.yaml": graded}).dropped
     assert "facts.dev.v0" in part.name
     assert why in part.to
-
-
-def test_scores_between_all_and_nothing_get_no_threshold(tmp_path):
-    evals = {"facts.dev.v0": REGISTRY["facts.dev.v0"]}
-    for scores, threshold in (({"Y": 1.0, "N": 0.0}, 1.0), ({"Y": 1.0, "N": 0.5}, None)):
-        graded = yaml.safe_dump({"fact": {**GRADED["fact"], "choice_scores": scores}})
-        imported = registry(tmp_path / str(threshold), evals, **{"modelgraded/fact.yaml": graded})
-        assert yaml.safe_load(imported.files["metrics/facts.yaml"]).get("threshold") == threshold
 
 
 @pytest.mark.parametrize(

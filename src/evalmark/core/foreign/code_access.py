@@ -34,6 +34,8 @@ IMPORTED_SUITE_SCORERS = frozenset(
         "evalmark.scorers:OpenAIModelGrader",
         "evalmark.scorers:PromptfooAssertion",
         "evalmark.scorers:PythonAssertion",
+        "evalmark.scorers:RegistryClassify",
+        "evalmark.scorers:RegistryMatch",
         "evalmark.scorers:SimilarAssertions",
     )
 )

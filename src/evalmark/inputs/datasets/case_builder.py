@@ -138,7 +138,8 @@ class CaseBuilder:
             question, history = history[-1].content, history[:-1]
         expected, examples = _examples(values, faults)
         metadata = _metadata(values, faults)
-        if question is None and given_output is None:
+        is_conversation = bool(history) and history[-1].role == "system"  # instructions alone, which a model answers
+        if question is None and given_output is None and not is_conversation:
             faults.append(self._no_input(row))
         if faults:
             return None

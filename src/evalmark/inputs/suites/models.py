@@ -42,7 +42,7 @@ def target_of(
             return None
         if target.get("system") is not None:
             add_fault((*at, "system"), "cannot be combined with `prompt`; leave it out.")
-    if not models and prompt is None:
+    if not models and prompt is None and not settings:  # settings alone are for the models of --model
         if not is_faulty:  # else the schema has already reported the fault
             add_fault(
                 at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}."

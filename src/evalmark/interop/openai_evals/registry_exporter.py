@@ -10,7 +10,7 @@ from evalmark.core.values.score import Result, Score
 from evalmark.inputs.documents.serialization import file_name, json_line, yaml_text
 from evalmark.interop.shared.export_run import ExportCheck, ExportResult, ExportRun
 from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
-from evalmark.interop.shared.items import generated_row_id, is_number
+from evalmark.interop.shared.items import dict_or_empty, generated_row_id, is_number
 from evalmark.interop.shared.results import REST, native_trial, remainder_of, verdicts_of
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import render
@@ -20,6 +20,16 @@ from evalmark.scoring.binding.text import text_of
 Data = dict[str, Any]
 BASIC = "evals.elsuite.basic."
 CLASSIFY = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
+MATCH = "evalmark.scorers:RegistryMatch"
+CLASSIFIER = "evalmark.scorers:RegistryClassify"
+CLASS_OF_KIND = {
+    "match": f"{BASIC}match:Match",
+    "includes": f"{BASIC}includes:Includes",
+    "fuzzy_match": f"{BASIC}fuzzy_match:FuzzyMatch",
+    "json_match": f"{BASIC}json_match:JsonMatch",
+    "json_validator": f"{BASIC}json_validator:JsonValidator",
+}
+"""The class of each kind of `RegistryMatch`."""
 _ROLES = ("system", "user", "assistant")
 
 
@@ -91,6 +101,13 @@ def _evals(export: ExportRun, name: str, cases: Sequence[Case], remarks: list[st
 def _class(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -> tuple[tuple[str, Data] | None, str]:
     if check.metric is not None:
         return _model_graded(check, key, graded, has_ideal)
+    if check.scorer == MATCH and (kind := check.settings.get("kind")) in CLASS_OF_KIND:
+        more = {"ignore_case": True} if check.settings.get("ignore_case") else {}
+        return (CLASS_OF_KIND[kind], more), ""
+    if check.scorer == CLASSIFIER:
+        graded[key] = {**dict_or_empty(check.settings.get("spec")), "input_outputs": {"input": "completion"}}
+        options = {"eval_type": check.settings.get("eval_type"), "modelgraded_spec_args": check.settings.get("args")}
+        return (CLASSIFY, {"modelgraded_spec": key, **{name: v for name, v in options.items() if v}}), ""
     if check.scorer == "equals" and not check.settings:
         return (f"{BASIC}match:Match", {}), "passes there what only begins with the ideal answer"
     if check.scorer == "contains" and not check.listed:
@@ -178,7 +195,7 @@ def native_of(sample: Data | None, sampling: Data, matches: Sequence[Data], erro
 
 
 def case_data(sample: Mapping[str, Any]) -> Data:
-    """Return the fields of the case in a sample; a final user message is the input, earlier messages are the history."""
+    """Return the fields of the case in a sample; a final user message is the input, other messages are the history."""
     content, ideal = sample.get("input"), sample.get("ideal")
     name = sample.get("id")
     fields: Data = {
@@ -188,6 +205,8 @@ def case_data(sample: Mapping[str, Any]) -> Data:
     if isinstance(content, list) and content and all(map(is_message, content)) and content[-1]["role"] == "user":
         fields["input"] = content[-1]["content"]
         fields |= {"history": content[:-1]} if content[:-1] else {}
+    elif isinstance(content, list) and content and all(map(is_message, content)) and content[-1]["role"] == "system":
+        fields = {"id": fields["id"], "history": content}
     answers = ideal if isinstance(ideal, list) else [ideal]
     if answers and answers[0] is not None:
         fields["expected"] = answers[0]

@@ -1,21 +1,18 @@
-"""Convert registry evals with the same samples to a suite; classes without an exact equivalent are left out."""
+"""Convert an eval of the registry, with its samples, to a suite; classes without an exact equivalent are left out."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalmark.core.errors import DataError
-from evalmark.inputs.documents.strict_json import parse_json
-from evalmark.interop.shared.assertions import KEY
 from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft
+from evalmark.interop.shared.items import dict_or_empty, list_or_empty
 
-from .registry_exporter import BASIC, CLASSIFY, case_data, is_message
+from .registry_exporter import BASIC, CLASSIFIER, CLASSIFY, MATCH, case_data, is_message
+from .registry_scorers import EVAL_TYPES, slots_of, worths_of
 
 Data = dict[str, Any]
-_SLOT = re.compile(r"\{(\w+)\}")
-_SLOTS = {"input": "{{input}}", "completion": "{{output}}", "ideal": "{{expected}}"}
-_ARGS = ("samples_jsonl", "max_tokens")
-"""Arguments of every class that have no effect here: the samples' file, and the maximum length of outputs."""
+_NAMED_ROLES = {"example_user": "user", "example_assistant": "assistant"}
+_SETTINGS = ("temperature", "max_tokens", "top_p", "seed", "stop")
+"""Settings of requests that `sample_kwargs` and `eval_kwargs` may have."""
 
 
 class RegistrySample(NamedTuple):
@@ -23,12 +20,6 @@ class RegistrySample(NamedTuple):
 
     data: Data
     place: str
-
-    @property
-    def ideals(self) -> list[Any]:
-        """The correct answers."""
-        ideal = self.data.get("ideal")
-        return ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]
 
 
 class RegistryEval(NamedTuple):
@@ -41,191 +32,219 @@ class RegistryEval(NamedTuple):
     place: str
     graded: Data | None = None
     """The model-graded question, for classes that have one."""
+    shots: Sequence[Data] | None = None
+    """The rows of the file of examples that are shown before each question; None if there is no such file."""
 
 
 class _NotMappedError(Exception):
-    """The eval has no equivalent metric; the text has the reason."""
+    """The eval has no equivalent; the text has the reason."""
 
 
-def suite_of(evals: Sequence[RegistryEval], samples: Sequence[RegistrySample]) -> ImportBuilder:
+def suite_of(evals: Sequence[RegistryEval], samples: Iterable[RegistrySample]) -> ImportBuilder:
     """Convert evals with the same samples to a suite, with the outcome of each part."""
     builder = ImportBuilder(name=evals[0].name if evals else "imported registry")
-    usable = [sample for sample in samples if _is_sendable(sample, builder)]
-    row_checks: list[list[Data]] = [[] for _ in usable]
+    rows = [*samples]
+    shots: list[Data] = []
+    outcomes: list[tuple[RegistryEval, list[MetricDraft], list[str]]] = []
     for one in evals:
         try:
-            _check_args(one)
-            draft, checks = READERS[one.kind](one, usable)
+            drafts, changes = _metrics(one, rows)
+            shots = shots or _shots(one)
         except _NotMappedError as why:
             builder.part(one.place, "left out", str(why))
             continue
-        for row, check in zip(row_checks, checks, strict=bool(checks)):
-            row.append(check)
-        if draft is not None:
-            builder.metrics.append(draft)
-        metric = "a metric file" if draft and draft.file else draft.scorer if draft else "regex, for each case"
-        builder.part(one.place, "kept", metric)
-    _add(usable, row_checks, builder)
+        builder.metrics += drafts
+        builder.settings |= _target_settings(one)
+        outcomes.append((one, drafts, changes))
+    if outcomes or not evals:
+        is_judged = any(one.kind == CLASSIFY for one, _, _ in outcomes)
+        changed = _add(rows, shots, builder, answered=is_judged and _has_outputs(rows))
+        for one, drafts, changes in outcomes:
+            metric = " and ".join(draft.scorer.rpartition(":")[2] for draft in drafts)
+            differences = [*changes, *changed]
+            how = "; ".join([metric, *differences])
+            builder.part(one.place, "changed" if differences else "kept", how)
     return builder
 
 
-def _add(samples: Sequence[RegistrySample], row_checks: Sequence[Sequence[Data]], builder: ImportBuilder) -> None:
-    """Add the samples as cases, each with its own checks."""
-    for sample, checks in zip(samples, row_checks, strict=True):
-        row = case_data(sample.data)
-        builder.add({**row, "metadata": {**row.get("metadata", {}), KEY: [*checks]}} if checks else row)
-        for key in [name for name in sample.data if name not in ("input", "ideal", "id")]:
-            builder.part(f"samples: {key}", "kept", "in the metadata of its case")
-    if any(row_checks):
-        builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
+def _add(rows: Sequence[RegistrySample], shots: Sequence[Data], builder: ImportBuilder, *, answered: bool) -> list[str]:
+    """Add the samples as cases, and return how their requests differ from the registry's."""
+    changes: dict[str, None] = {}
+    examples = _messages([*shots]) or []
+    for row in rows:
+        content = row.data.get("input")
+        messages = _question(content)
+        if messages is None:
+            builder.part(f"{row.place} input", "left out", "its `input` is neither a text nor messages with texts")
+            continue
+        if isinstance(content, str) and not answered:
+            changes["a text is sent as the user's message, and not as the system message"] = None
+        if not answered and any("name" in message for message in (*list_or_empty(content), *shots)):
+            changes["the `name` of a message is not sent; example_user and example_assistant are roles"] = None
+        shown = [*messages[:-1], *examples, messages[-1]]
+        case = case_data({**row.data, "input": content if isinstance(content, str) else shown})
+        answer = row.data.get("completion")
+        builder.cases.append({**case, "answer": answer} if answered and isinstance(answer, str) else case)
+    return [*changes]
 
 
-def _is_sendable(sample: RegistrySample, builder: ImportBuilder) -> bool:
-    """Return whether a suite can send a sample unchanged: a text, or messages that end with one of the user."""
-    content = sample.data["input"]
+def _messages(content: Any) -> list[Data] | None:
+    """Return messages with a role and a text alone; None if a sample has something else."""
+    found = [
+        {"role": _NAMED_ROLES.get(str(one.get("name")), one.get("role")), "content": one.get("content")}
+        for one in (content if isinstance(content, list) else ())
+        if isinstance(one, dict)
+    ]
+    is_whole = isinstance(content, list) and len(found) == len(content)
+    return found if is_whole and all(is_message(one) and isinstance(one["content"], str) for one in found) else None
+
+
+def _question(content: Any) -> list[Data] | None:
+    """Return the messages of a sample's input, which end with what is asked; None if it has something else."""
     if isinstance(content, str):
-        return True
-    is_chat = isinstance(content, list) and bool(content) and all(map(is_message, content))
-    if is_chat and content[-1]["role"] == "user" and all(isinstance(m["content"], str) for m in content):
-        return True
-    why = (
-        "its messages do not end with one of the user"
-        if is_chat
-        else "its `input` is neither a text nor plain messages"
+        return [{"role": "user", "content": content}]
+    messages = _messages(content)
+    return messages if messages and messages[-1]["role"] in ("user", "system") else None
+
+
+def _shots(one: RegistryEval) -> list[Data]:
+    """Return the messages of the examples that are shown before each question."""
+    number = one.args.get("num_few_shot") or 0
+    if not number:
+        return []
+    if one.shots is None:
+        raise _NotMappedError(f"its examples {one.args.get('few_shot_jsonl')!r:.80} are in none of the files")
+    found = [message for row in one.shots[: int(number)] for message in row.get("sample") or ()]
+    if _messages(found) is None:
+        raise _NotMappedError("its examples are not messages with texts")
+    return found
+
+
+def _has_outputs(rows: Sequence[RegistrySample]) -> bool:
+    """Tell whether the samples have the outputs to judge, so that no model is asked."""
+    return bool(rows) and all(isinstance(row.data.get("completion"), str) for row in rows)
+
+
+def _target_settings(one: RegistryEval) -> Data:
+    """Return the settings with which a class asks the model under test."""
+    if one.kind == CLASSIFY:
+        return {"temperature": 0, "max_tokens": 1024, **_kwargs(one, "sample_kwargs")}
+    if one.kind == f"{BASIC}includes:Includes":
+        return {}
+    limits = {f"{BASIC}fuzzy_match:FuzzyMatch": 100, f"{BASIC}json_match:JsonMatch": 512}
+    limit = one.args.get("max_tokens", limits[one.kind]) if one.kind in limits else None
+    return {"temperature": 0} | ({"max_tokens": limit} if limit is not None else {})
+
+
+def _kwargs(one: RegistryEval, key: str) -> Data:
+    found = dict_or_empty(one.args.get(key))
+    if unknown := [name for name in found if name not in _SETTINGS]:
+        raise _NotMappedError(f"its `{key}` has {unknown[0]!r:.40}, which evalmark does not send")
+    return found
+
+
+def _metrics(one: RegistryEval, rows: Sequence[RegistrySample]) -> tuple[list[MetricDraft], list[str]]:
+    """Return the metrics of an eval, and how they differ from the registry's."""
+    known = (*_ARGS, *_KNOWN_ARGS.get(one.kind, ()))
+    if unknown := [key for key, value in one.args.items() if key not in known and value]:
+        raise _NotMappedError(f"its argument `{unknown[0]}` changes what it asks or how it judges")
+    if one.kind == CLASSIFY:
+        return _classifier(one, rows)
+    if one.kind != f"{BASIC}json_validator:JsonValidator" and (row := next(_without_ideal(rows), None)):
+        raise _NotMappedError(f"the `ideal` of a sample is neither a text nor a list of texts, in {row.place}")
+    if one.kind == f"{BASIC}includes:Includes" and not any("" in _ideals(row) for row in rows):
+        settings = {"ignore_case": True} if one.args.get("ignore_case") else {}
+        return [MetricDraft(name=one.name, scorer="contains", settings=settings)], []
+    kinds = _KINDS[one.kind]
+    ignore = {"ignore_case": True} if one.args.get("ignore_case") else {}
+    names = [one.name, *(f"{one.name} {kind}" for kind in kinds[1:])]
+    return [
+        MetricDraft(name=name, scorer=MATCH, settings={"kind": kind, **ignore})
+        for name, kind in zip(names, kinds, strict=True)
+    ], []
+
+
+def _ideals(row: RegistrySample) -> list[Any]:
+    ideal = row.data.get("ideal")
+    return ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]
+
+
+def _without_ideal(rows: Sequence[RegistrySample]) -> Iterator[RegistrySample]:
+    for row in rows:
+        ideals = _ideals(row)
+        if not ideals or not all(isinstance(text, str) for text in ideals):
+            yield row
+
+
+def _classifier(one: RegistryEval, rows: Sequence[RegistrySample]) -> tuple[list[MetricDraft], list[str]]:
+    """Return the metric of a model-graded eval."""
+    question = _checked_question(one)
+    changes = ["the judge is told in evalmark's words how to reply"] if one.args.get("eval_type") else []
+    if one.args.get("metaeval"):
+        changes.append("`choice` is in the metadata, and is not compared with the judge's")
+    if not _has_outputs(rows) and (row := next((row for row in rows if "completion" in row.data), None)):
+        raise _NotMappedError(f"some samples have the output to judge, such as {row.place}, and others do not")
+    args = dict_or_empty(one.args.get("modelgraded_spec_args"))
+    slots = slots_of(question["prompt"]) - args.keys() - {"input", "completion"}
+    if row := next((row for row in rows if not slots <= row.data.keys()), None):
+        raise _NotMappedError(f"its question shows {{{min(slots - row.data.keys())}}}, which is not in {row.place}")
+    spec = {key: question[key] for key in ("prompt", "choice_strings", "choice_scores", "eval_type") if key in question}
+    more = {
+        "eval_type": one.args.get("eval_type"),
+        "args": args,
+        "match_fn": one.args.get("match_fn"),
+    }
+    settings = {"temperature": 0, "max_tokens": 1024, **_kwargs(one, "eval_kwargs")}
+    draft = MetricDraft(
+        name=one.name,
+        scorer=CLASSIFIER,
+        settings={"spec": spec, **{key: value for key, value in more.items() if value}, "settings": settings},
     )
-    builder.part(f"{sample.place} input", "left out", f"{why}, so a suite would send it in another form")
-    return False
+    return [draft], changes
 
 
-def _check_args(one: RegistryEval) -> None:
-    supported = (*_ARGS, *_KNOWN_ARGS.get(one.kind, ()))
-    if unknown := [key for key, value in one.args.items() if key not in supported and value]:
-        raise _NotMappedError(
-            f"its argument `{unknown[0]}` changes what it asks or how it judges, which evalmark does not support"
-        )
-
-
-Found = tuple[MetricDraft | None, Sequence[Data]]
-"""The metric, or the checks of each row."""
-
-
-def _match(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
-    """Convert `Match`: an output passes if it begins with an ideal answer."""
-    checks = []
-    for sample in samples:
-        pattern = "|".join(re.escape(text) for text in _texts(sample))
-        checks.append({"regex": {"pattern": f"^(?:{pattern})", "name": one.name}})
-    return None, checks
-
-
-def _includes(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
-    if any(not text.strip() for sample in samples for text in _texts(sample)):
-        raise _NotMappedError("an ideal answer of its samples is blank, and every output includes it")
-    settings = {"ignore_case": True} if one.args.get("ignore_case") else {}
-    return MetricDraft(name=one.name, scorer="contains", settings=settings), ()
-
-
-def _json_match(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
-    for sample in samples:
-        for text in _texts(sample):
-            try:
-                data = parse_json(text, sample.place)
-            except DataError:
-                raise _NotMappedError(f"an ideal answer is not JSON, in {sample.place}") from None
-            if any(part is None or isinstance(part, bool) for part in _parts(data)):
-                raise _NotMappedError(
-                    f"an ideal answer has null or a boolean, which the registry compares differently, in {sample.place}"
-                )
-    settings = {"allow_extras": False, "error_field": None}
-    return MetricDraft(name=one.name, scorer="structured_output", settings=settings), ()
-
-
-def _parts(data: Any) -> Iterator[Any]:
-    yield data
-    for item in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _parts(item)
-
-
-def _texts(sample: RegistrySample) -> list[str]:
-    if not sample.ideals or not all(isinstance(text, str) for text in sample.ideals):
-        raise _NotMappedError(f"the `ideal` of a sample is neither a text nor a list of texts, in {sample.place}")
-    return sample.ideals
-
-
-def _graded(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
-    """Convert a model-graded eval; it has a threshold only if all choices are worth 0 or 1."""
+def _checked_question(one: RegistryEval) -> Data:
+    """Return the question of a model-graded eval, if evalmark can ask it."""
     if one.graded is None:
         raise _NotMappedError("its `modelgraded_spec` is in none of the files")
-    question, worths = one.graded.get("prompt"), _worths(one.graded)
-    if not isinstance(question, str):
-        raise _NotMappedError("its prompt is not a text")
-    _check_shown(one.graded, question, samples)
-    file: Data = {
-        "metric_description": one.name,
-        "config": {"needs_history": False, "needs_example_output": "{ideal}" in question},
-        "score": {"type": "choice", "description": "the choice that fits", "choices": worths},
-        "template": _slots(question),
-    }
-    if set(worths.values()) == {0.0, 1.0}:
-        file["threshold"] = 1.0
-    return MetricDraft(name=one.name, file=file), ()
+    try:
+        worths = worths_of(one.graded)
+    except ValueError as error:
+        raise _NotMappedError(str(error)) from None
+    if len(worths) < 2:
+        raise _NotMappedError("its question has fewer than two choices")
+    if one.graded.get("input_outputs", {"input": "completion"}) != {"input": "completion"}:
+        raise _NotMappedError("its question compares several outputs, or asks for another part of the samples")
+    if one.args.get("multicomp_n", 1) != 1:
+        raise _NotMappedError("it shows the judge several outputs at once")
+    if (eval_type := str(one.args.get("eval_type") or "")) not in ("", *EVAL_TYPES):
+        raise _NotMappedError(f"its `eval_type` is {eval_type!r:.40}")
+    return one.graded
 
 
-def _worths(graded: Mapping[str, Any]) -> dict[str, float]:
-    """Return the value of each choice."""
-    words, scores = graded.get("choice_strings"), graded.get("choice_scores")
-    words = [] if words in ("from_n", "from_n_abc", "from_n_ABC") else words
-    words = list(words) if isinstance(words, (str, list)) else []
-    if len(words) < 2:
-        raise _NotMappedError("it has fewer than two choices")
-    if not isinstance(scores, dict):
-        raise _NotMappedError("it gives no score for its choices, so none passes")
-    worths = {str(word): float(worth) for word in words if isinstance(worth := scores.get(word), (int, float))}
-    if len(worths) < len(words) or not all(0 <= worth <= 1 for worth in worths.values()):
-        raise _NotMappedError("one of its choices has no score from 0 to 1")
-    return worths
-
-
-def _check_shown(graded: Mapping[str, Any], question: str, samples: Sequence[RegistrySample]) -> None:
-    """Refuse a question that would show the judge something else here."""
-    slots = _SLOT.findall(question.replace("{{", "").replace("}}", ""))
-    unknown = [slot for slot in slots if slot not in _SLOTS]
-    if unknown:
-        raise _NotMappedError(f"its prompt takes {{{unknown[0]}}} from elsewhere")
-    if "completion" not in slots:
-        raise _NotMappedError("its prompt does not show the output")
-    if graded.get("input_outputs", {"input": "completion"}) != {"input": "completion"}:
-        raise _NotMappedError("it compares several outputs, or asks for another part of the samples")
-    for sample in samples:
-        if "completion" in sample.data:
-            raise _NotMappedError(f"a sample contains the answer to judge, so no model is called, in {sample.place}")
-        if "ideal" in slots and len(sample.ideals) > 1:
-            raise _NotMappedError(
-                f"its prompt shows all ideal answers of a sample, and evalmark would show only one, in {sample.place}"
-            )
-        if "input" in slots and not isinstance(sample.data["input"], str) and len(sample.data["input"]) > 1:
-            raise _NotMappedError(
-                f"its prompt shows all messages, and evalmark would show only the last one, in {sample.place}"
-            )
-
-
-def _slots(question: str) -> str:
-    return (
-        _SLOT.sub(lambda found: _SLOTS[found[1]], question.replace("{{", "\1").replace("}}", "\2"))
-        .replace("\1", "{")
-        .replace("\2", "}")
-    )
-
-
-READERS: Mapping[str, Callable[[RegistryEval, Sequence[RegistrySample]], Found]] = {
-    f"{BASIC}match:Match": _match,
-    f"{BASIC}includes:Includes": _includes,
-    f"{BASIC}json_match:JsonMatch": _json_match,
-    CLASSIFY: _graded,
+_ARGS = ("samples_jsonl", "max_tokens", "num_few_shot", "few_shot_jsonl")
+"""Arguments of every class that are read elsewhere."""
+_KINDS: Mapping[str, Sequence[str]] = {
+    f"{BASIC}match:Match": ("match",),
+    f"{BASIC}includes:Includes": ("includes",),
+    f"{BASIC}fuzzy_match:FuzzyMatch": ("fuzzy_match", "f1_score"),
+    f"{BASIC}json_match:JsonMatch": ("json_match",),
+    f"{BASIC}json_validator:JsonValidator": ("json_validator",),
 }
-"""The classes that have an exact equivalent."""
+"""The kinds of `RegistryMatch` that give the metrics of a basic class."""
 _KNOWN_ARGS: Mapping[str, Sequence[str]] = {
     f"{BASIC}includes:Includes": ("ignore_case",),
-    CLASSIFY: ("modelgraded_spec", "eval_type"),
+    CLASSIFY: (
+        "modelgraded_spec",
+        "modelgraded_spec_args",
+        "eval_type",
+        "match_fn",
+        "metaeval",
+        "multicomp_n",
+        "sample_kwargs",
+        "eval_kwargs",
+    ),
 }
-"""Further arguments that are converted, or that only set the judge's reply format."""
+"""Further arguments that are converted."""
+CLASSES = (*_KINDS, CLASSIFY)
+"""The classes that have an exact equivalent."""

@@ -219,7 +219,7 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
     """Return the files of a suite, or of one for each prompt if there are no target drafts; empty if there are no cases."""
     if not builder.cases:
         return {}
-    is_answered = not (builder.models or builder.targets) and all("answer" in case for case in builder.cases)
+    is_answered = _is_answered(builder)
     is_asked = bool(builder.prompts) and not is_answered
     cases = [_with_named_inputs(case) if is_asked else case for case in _uniform_inputs(builder)]
     ids = unique_names(str(case["id"]) for case in cases)
@@ -241,6 +241,11 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
     return files
 
 
+def _is_answered(builder: ImportBuilder) -> bool:
+    """Tell whether the cases have their outputs, so that no model is asked."""
+    return not (builder.models or builder.targets) and all("answer" in case for case in builder.cases)
+
+
 def _suite(builder: ImportBuilder, title: str, metrics: list[Any], target: Any) -> Data:
     suite = {"name": title, "description": builder.description, "datasets": ["cases.jsonl"], "target": target}
     return {key: value for key, value in {**suite, "metrics": metrics}.items() if value} | builder.options
@@ -251,7 +256,7 @@ def _models(builder: ImportBuilder, prompt: str | None) -> Data:
     target: Data = {} if prompt is None else {"prompt": prompt}
     if builder.models and (prompt is not None or not builder.lacks_prompt):
         target["models"] = builder.models
-    if builder.settings and target:
+    if builder.settings and (target or not _is_answered(builder)):
         target["settings"] = builder.settings
     return target
 

@@ -59,7 +59,8 @@ def model_targets(
     own = () if prompt is None or prompt.model is None else (prompt.model,)
     names = tuple(dict.fromkeys(named)) or spec.models or own or ((default_model,) if default_model else ())
     if not names:
-        raise ConfigError(f"{spec.prompt}: no model is named; name one or several with --model provider/model.")
+        before = "" if spec.prompt is None else f"{spec.prompt}: "
+        raise ConfigError(f"{before}no model is named; name one or several with --model provider/model.")
     labelled = [(models.chat(name), _label(spec.name, name, is_only=len(names) == 1)) for name in names]
     if prompt is not None:
         return tuple(

@@ -13,7 +13,7 @@ from evalmark.core.values.plain_data import canonical, fingerprint
 
 @dataclass(frozen=True, kw_only=True)
 class ModelTarget:
-    """Sends the system message, the history and the input of a case to a model.
+    """Sends the system message, the history and the input of a case to a model; without an input, the history alone.
 
     >>> import asyncio
     >>> from evalmark.testing.chat import ScriptedModel
@@ -54,9 +54,9 @@ class ModelTarget:
         """Build the request of a case."""
         system = (Turn(role="system", content=self.system),) if self.system else ()
         text = case.input if isinstance(case.input, str) else canonical(case.input)
-        return Request(
-            messages=(*system, *map(_as_text, case.history), Turn(role="user", content=text)), settings=self.settings
-        )
+        # The history of a case without an input is the whole conversation, whatever the role of its last message.
+        last = () if case.input is None and case.history else (Turn(role="user", content=text),)
+        return Request(messages=(*system, *map(_as_text, case.history), *last), settings=self.settings)
 
 
 async def ask_for_output(model: ChatModel, request: Request) -> Output:
