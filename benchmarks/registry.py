@@ -4,8 +4,9 @@
 
 FOLDER is `evals/registry` of a checkout with its samples (git lfs pull), or of the package `evals` on PyPI, whose wheel has them. Counted are
 the evals of the basic and the model-graded classes. *Kept*: the suite has every sample, sends the model under test the same messages with
-the same settings, and scores each output as the registry does. *Changed*: with a difference that IMPORT.md states. Each suite is written and
-checked as `evalmark validate` does; an eval whose suite has a fault counts as left out.
+the same settings, and scores each output as the registry does. *Reworded*: the same, but the sentence that tells the judge how to reply
+(`eval_type`) is in evalmark's words; question, data, choices, their scores and how a reply is read are the registry's. *Changed*: with another
+difference that IMPORT.md states. Each suite is written and checked as `evalmark validate` does; one with a fault counts as left out.
 """
 
 import argparse
@@ -20,9 +21,10 @@ from evalmark.cli.commands.file_checks import validate
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.settings import Settings
 from evalmark.interop.openai_evals.registry_importer import Registry, read_registry
-from evalmark.interop.openai_evals.registry_suites import RegistryEval, suite_of
+from evalmark.interop.openai_evals.registry_suites import REWORDED, RegistryEval, suite_of
 from evalmark.interop.shared.import_builder import ImportBuilder, suite_files
 
+FOUND = ("kept", "reworded", "changed", "left out")
 COUNTED = ("evals.elsuite.basic.", "evals.elsuite.modelgraded.")
 
 
@@ -52,7 +54,9 @@ def outcome(one: RegistryEval, builder: ImportBuilder) -> tuple[str, str]:
         for name, text in suite_files(builder).items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
         faults = validate(Path(folder) / "suite.yaml", Settings())
-    return ("left out", f"validate: {faults[0]}".replace(folder, "")) if faults else (found, why)
+    if faults:
+        return "left out", f"validate: {faults[0]}".replace(folder, "")
+    return "reworded" if why == f"RegistryClassify; {REWORDED}" else found, why
 
 
 def main() -> None:
@@ -72,10 +76,11 @@ def main() -> None:
         if args.reasons and found != "kept":
             print(f"{found:9} {one.place.rpartition('/')[2]}: {why}"[:300])
     every = sum(totals.values(), Counter())
-    print(f"{'class':16}{'evals':>7}{'kept':>7}{'changed':>9}{'left out':>10}")
+    print(f"{'class':16}{'evals':>7}" + "".join(f"{found:>10}" for found in FOUND))
     for kind, counts in [*sorted(totals.items()), ("all", every)]:
-        print(f"{kind:16}{counts.total():7}{counts['kept']:7}{counts['changed']:9}{counts['left out']:10}")
-    print(f"kept: {every['kept'] / max(1, every.total()):.1%}")
+        print(f"{kind:16}{counts.total():7}" + "".join(f"{counts[found]:10}" for found in FOUND))
+    meaning = every["kept"] + every["reworded"]
+    print(f"keep their meaning: {meaning} of {every.total()}, {meaning / max(1, every.total()):.1%}")
     if args.json is not None:
         args.json.write_text(json.dumps({kind: dict(counts) for kind, counts in totals.items()}, indent=2))
 

@@ -11,6 +11,8 @@ from .registry_scorers import EVAL_TYPES, slots_of, worths_of
 
 Data = dict[str, Any]
 _NAMED_ROLES = {"example_user": "user", "example_assistant": "assistant"}
+REWORDED = "the judge is told in evalmark's words how to reply"
+"""How an eval with an `eval_type` differs: the instruction that it adds to the question."""
 _SETTINGS = ("temperature", "max_tokens", "top_p", "seed", "stop")
 """Settings of requests that `sample_kwargs` and `eval_kwargs` may have."""
 
@@ -179,7 +181,7 @@ def _without_ideal(rows: Sequence[RegistrySample]) -> Iterator[RegistrySample]:
 def _classifier(one: RegistryEval, rows: Sequence[RegistrySample]) -> tuple[list[MetricDraft], list[str]]:
     """Return the metric of a model-graded eval."""
     question = _checked_question(one)
-    changes = ["the judge is told in evalmark's words how to reply"] if one.args.get("eval_type") else []
+    changes = [REWORDED] if one.args.get("eval_type") else []
     if one.args.get("metaeval"):
         changes.append("`choice` is in the metadata, and is not compared with the judge's")
     if not _has_outputs(rows) and (row := next((row for row in rows if "completion" in row.data), None)):
