@@ -33,10 +33,12 @@ CHECK = 'def get_assert(output, context):\n    return {"pass": output == context
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
-def moved(folder: Path, config: object, code=(), **files: str):
+def moved(folder: Path, config: object, code=(), everything=False, **files: str):
     """What a config comes to, the suite and the cases of it."""
     laid_out(folder, {"promptfooconfig.yaml": yaml.safe_dump(config), **files})
-    imported = import_promptfoo(folder, ImportOptions(code=tuple(str(folder / name) for name in code)))
+    imported = import_promptfoo(
+        folder, ImportOptions(code=("all",) if everything else tuple(str(folder / name) for name in code))
+    )
     laid_out(folder / "in", imported.files)
     suite = yaml.safe_load(imported.files["suite.yaml"])
     return imported, suite, list(read_cases(folder / "in" / "cases.jsonl"))
@@ -108,7 +110,6 @@ def test_an_assertion_becomes_a_check(said, wanted):
         ({"type": "ruby", "value": "x"}, "it is code"),
         ({"type": "webhook", "value": "http://x"}, "an address in the file"),
         ({"type": "equals", "value": "x", "transform": "fetch(output)"}, "`transform` is code"),
-        ({"type": "llm-rubric", "value": "x", "transform": "output.trim()"}, "before a judge"),
         ({"type": "equals", "value": "file:///etc/passwd"}, "in a file that is not read"),
         ({"type": "not-g-eval", "value": "x"}, "cannot negate"),
         ({"type": "regex"}, "not a text"),

@@ -88,7 +88,6 @@ CASES = [
     ("promptfoo", "a.yaml", "prompts: [a]\ntests:\n- 1\n", "a.yaml:3: `$.tests[0]` is not a mapping"),
     ("promptfoo", "a.yaml", "prompts: [a]\ntests:\n- vars: [1]\n", "a.yaml:3: `$.tests[0].vars` is not a mapping"),
     ("promptfoo", "a.yaml", "prompts: [a]\ntests:\n- assert: x\n", "a.yaml:3: `$.tests[0].assert` is not a list"),
-    ("promptfoo", "a.yaml", "prompts: [a]\ntests:\n- assert: [{value: x}]\n", "a.yaml:3: assertion 1 of the test"),
     ("promptfoo", "a.yaml", "prompts: [a]\ndefaultTest: {assert: 1}\ntests: [{vars: {}}]\n", "`$.defaultTest.assert` is not a list"),
     ("promptfoo", "a.yaml", "prompts: [a]\nscenarios: 1\n", "a.yaml:2: `$.scenarios` is not a list"),
     ("promptfoo", "a.yaml", f"prompts: [a]\ntests:\n- vars: {{a: {[*map(str, range(400))]}, b: {[*map(str, range(400))]}}}\n", "expands to 160,000 tests"),

@@ -13,7 +13,6 @@ from evalmark.inputs.documents.document import load_document
 from evalmark.inputs.documents.files import allowed_path
 from evalmark.inputs.documents.strict_yaml import parse_yaml
 from evalmark.inputs.documents.text import read_text
-from evalmark.interop.shared.assertions import CODE as CODE_ENTRY
 from evalmark.interop.shared.assertions import JUDGED, PROMPTFOO, SET, SIMILAR
 from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
 from evalmark.interop.shared.model_names import from_promptfoo
@@ -64,6 +63,8 @@ class AssertionRequest:
     """The passages that the case needs."""
     change: str = ""
     """How its meaning differs from that in promptfoo; empty if it does not."""
+    transforms: tuple[str, ...] = ()
+    """JavaScript that changes the output before a judge or an embedding model sees it."""
     members: "tuple[AssertionRequest, ...]" = ()
     """The assertions of a set."""
     where: str = ""
@@ -72,7 +73,8 @@ class AssertionRequest:
     @property
     def shape(self) -> list[Any]:
         """What assertions must have in common to become one metric: everything but the reference answer."""
-        return [self.scorer, dict(self.settings), self.name, self.threshold, self.judge, self.expected is not None]
+        options = [self.name, self.threshold, self.judge, self.expected is not None, list(self.transforms)]
+        return [self.scorer, dict(self.settings), *options]
 
 
 class UnsupportedAssertionError(Exception):
@@ -110,13 +112,17 @@ def read_assertion(assertion: Mapping[str, Any], scope: AssertionScope) -> Asser
     if assertion.get("contextTransform"):
         raise UnsupportedAssertionError("its `contextTransform` is code that makes the context")
     value = fill_variables(_value_of(assertion.get("value"), scope), scope.variables)
-    own = {**assertion, "value": value, "transform": [*_transforms(scope.options), *_transforms(assertion)]}
+    own = {**assertion, "value": value, "transform": [*transforms_in(scope.options), *transforms_in(assertion)]}
     if base == "javascript":
         return _javascript(own)
-    if own["transform"] or assertion.get("weight") == 0:
-        found = _computed(base, own) if base in CHECKS else _measured(base, own, scope)
+    if base in _WITHOUT_TEXT:
+        own["transform"] = []
+    if base in CHECKS and (own["transform"] or assertion.get("weight") == 0):
+        found = _computed(base, own)
     else:
-        found = _native(base, own, scope)
+        found = (_measured if assertion.get("weight") == 0 else _native)(base, own, scope)
+        if found.scorer in (*JUDGED, *SIMILAR):
+            found = replace(found, transforms=tuple(own["transform"]))
     return replace(found, name=str(assertion.get("metric") or ""))
 
 
@@ -156,7 +162,7 @@ def _raw(content: Any) -> Any:
     return with_raw_marks(content)
 
 
-def _transforms(options: Mapping[str, Any]) -> list[str]:
+def transforms_in(options: Mapping[str, Any]) -> list[str]:
     """Return the code that changes the output before a check.
 
     Raises:
@@ -314,7 +320,7 @@ def _set(assertion: Mapping[str, Any], scope: AssertionScope) -> AssertionReques
         weights.append(weight)
     if not members:
         raise UnsupportedAssertionError("the set has no assertion that counts")
-    if any(one.scorer in SIMILAR or one.scorer == CODE_ENTRY or one.contexts for one in members):
+    if any(one.scorer in SIMILAR or one.contexts for one in members):
         raise UnsupportedAssertionError("a set whose mean counts cannot have checks of similarity or of a context")
     judges = {one.judge for one in members if one.scorer in JUDGED or one.judge}
     if len(judges) > 1:
@@ -495,9 +501,9 @@ Found = tuple[str, Data, Any]
 
 
 def _equals(value: Any, assertion: Mapping[str, Any]) -> Found:
-    if value is None or value == "":
+    if value is None:
         raise UnsupportedAssertionError("it has no `value`")
-    if isinstance(value, (dict, list)) and _is_negated(assertion):
+    if value == "" or (isinstance(value, (dict, list)) and _is_negated(assertion)):
         return PROMPTFOO, {"assertion": _cleaned(assertion)}, None
     if isinstance(value, (dict, list)):
         return "structured_output", {"allow_extras": False, "error_field": None}, value
@@ -720,6 +726,8 @@ _READERS: Mapping[str, Callable[[Any, Mapping[str, Any]], Found]] = {
     "latency": _latency,
     "word-count": _words,
 }
+_WITHOUT_TEXT = ("latency", "cost", "finish-reason")
+"""Types that do not look at what the output says."""
 SIMILAR_TYPES = ("similar", "similar:cosine")
 _NEGATED = tuple(kind for kind in _READERS if kind not in ("latency", *SIMILAR_TYPES))
 _JUDGED_READERS: Mapping[str, Callable[[Mapping[str, Any], AssertionScope], AssertionRequest]] = {
@@ -788,7 +796,8 @@ def reference_of(requests: Sequence[AssertionRequest]) -> Any:
     """Choose the reference answer of a case: that of similarity or factuality, else that of equals or contains."""
     for scorers in _REFERENCES:
         for one in requests:
-            if one.expected is not None and one.scorer in scorers:
+            is_several = one.scorer in SIMILAR and isinstance(one.expected, list)
+            if one.expected is not None and one.scorer in scorers and not is_several:
                 return one.expected
     return None
 
@@ -803,5 +812,10 @@ def row_check(one: AssertionRequest, expected: Any, group: str = "") -> Data:
             settings["any"] = [text_of(one.expected)]
         else:
             settings["expected"] = one.expected
-    options = {"name": one.name or None, "threshold": one.threshold, "group": group or None}
+    options = {
+        "name": one.name or None,
+        "threshold": one.threshold,
+        "group": group or None,
+        "transform": list(one.transforms) or None,
+    }
     return {scorer: settings | {key: value for key, value in options.items() if value is not None}}

@@ -136,13 +136,30 @@ def _requests_of(test: Test, builder: ImportBuilder, options: ImportOptions, fol
     for assertion, where in test.asserts:
         named = f"{where} ({assertion['type']})"
         try:
-            request = allowed_code(assertion, scope, options, builder) or read_assertion(assertion, scope)
+            request = _request(assertion, scope, options, builder)
         except UnsupportedAssertionError as refused:
             builder.part(named, "left out", refused.why)
             continue
         _note(request, assertion, where, builder)
         requests.append(request)
     return requests
+
+
+def _request(
+    assertion: Data, scope: AssertionScope, options: ImportOptions, builder: ImportBuilder
+) -> AssertionRequest:
+    """Convert an assertion; code that is not computed becomes a function beside the suite, if the user allows it.
+
+    Raises:
+        UnsupportedAssertionError: it cannot be converted, or is code that is not allowed.
+    """
+    try:
+        return read_assertion(assertion, scope)
+    except UnsupportedAssertionError:
+        allowed = allowed_code(assertion, scope, options, builder)
+        if allowed is None:
+            raise
+        return allowed
 
 
 def _whole_test(test: Test, scope: AssertionScope, builder: ImportBuilder) -> list[AssertionRequest]:
@@ -155,8 +172,14 @@ def _whole_test(test: Test, scope: AssertionScope, builder: ImportBuilder) -> li
             why = f"the mean of the test's assertions counts, and one of them cannot be in it: {refused.why}"
             builder.part(f"{where} ({assertion['type']})", "left out", why)
         return []
+    members = iter(request.members)
     for assertion, where in test.asserts:
-        _note(replace(request, members=(), scorer="a part of the check of the whole test"), assertion, where, builder)
+        named = f"{where} ({assertion['type']})"
+        if assertion.get("weight") == 0 and assertion["type"] != "assert-set":
+            builder.part(named, "no effect", "its weight is 0 in a test whose mean score counts")
+            continue
+        change = next(members).change
+        builder.part(named, "changed" if change else "kept", change or "a part of the check of the whole test")
     return [request]
 
 
@@ -167,7 +190,7 @@ def _note(request: AssertionRequest, assertion: Data, where: str, builder: Impor
     builder.part(named, "changed" if request.change else "kept", request.change or f"{request.scorer}{count}")
     if "weight" in assertion and request.scorer != SET and assertion["weight"] != 0:
         builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
-    for key in ignored_keys(assertion):
+    for key in ignored_keys(assertion) if assertion["type"] != "assert-set" else ():
         builder.part(f"{where} {key}", "no effect", "promptfoo does not know this key")
 
 
@@ -214,7 +237,11 @@ def _shared(requests: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]
             key = canonical(one.shape)
             if key in mine:
                 twice.add(key)  # they compare with different answers, but a case has only one
-            elif one.scorer != SET and (one.expected is None or canonical(one.expected) == expected):
+            elif (
+                one.scorer != SET
+                and not one.transforms
+                and (one.expected is None or canonical(one.expected) == expected)
+            ):
                 counts[key] = counts.get(key, 0) + 1
                 first.setdefault(key, one)
             mine.add(key)

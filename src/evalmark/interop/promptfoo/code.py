@@ -20,6 +20,7 @@ from .assertions import (
     code_file,
     fill_variables,
     is_inline,
+    transforms_in,
 )
 from .scorers import function_body
 
@@ -57,14 +58,13 @@ def allowed_code(
         file, function = _written(code, builder) if is_python else (_written_javascript(code, builder), "")
     else:
         return None
-    if assertion.get("transform") or scope.options.get("transform"):
-        raise UnsupportedAssertionError("its `transform` changes the output before the code sees it")
     is_known = _OF_RESPONSE.search(builder.files[file]) is None
     settings = {
         "file": file,
         "function": function,
         "least": float(assertion["threshold"]) if is_number(assertion.get("threshold")) else None,
         "config": assertion.get("config"),
+        "transform": [*transforms_in(scope.options), *transforms_in(assertion)],
         "negated": str(assertion["type"]).startswith("not-") or None,
     }
     return AssertionRequest(

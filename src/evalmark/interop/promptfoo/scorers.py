@@ -5,7 +5,7 @@ import math
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -80,9 +80,7 @@ class PromptfooAssertion:
         """Grade the output."""
         context = {"vars": variables_of(case), "config": self.assertion.get("config")}
         try:
-            for program in self._transforms:
-                output = _transformed(program, output, context)
-            found = self._grade(output, context)
+            found = self._grade(transformed_output(self._transforms, case, output), context)
         except NoGradeError as why:
             return unscored(self.name, str(why))
         except LimitError as why:
@@ -123,6 +121,22 @@ def transforms_of(assertion: Mapping[str, Any]) -> list[str]:
     """Return the code that changes the output before an assertion, in its order."""
     found = assertion.get("transform") or []
     return [found] if isinstance(found, str) else list(found)
+
+
+def transformed_output(transforms: Iterable[str | Program], case: Case, output: Output) -> Output:
+    """Return the output as the code of transforms changes it.
+
+    Raises:
+        LimitError: The code fails, or is outside of the subset.
+    """
+    context = {"vars": variables_of(case), "config": None}
+    for code in transforms:
+        try:
+            program = transform_program(code) if isinstance(code, str) else code
+        except UnsupportedJavascriptError as why:
+            raise LimitError(f"the transform cannot be computed: {why}") from None
+        output = _transformed(program, output, context)
+    return output
 
 
 def _transformed(program: Program, output: Output, context: Mapping[str, Any]) -> Output:
@@ -217,6 +231,7 @@ class CodeAssertion:
         config: The `config` of the assertion, which the function gets in its context.
         case_key: Only cases that ask for it by this name are scored; empty: all cases are.
         negated: Whether it passes if the function says that it fails.
+        transform: JavaScript that changes the output before the function gets it.
     """
 
     file: Path
@@ -225,6 +240,7 @@ class CodeAssertion:
     config: Mapping[str, Any] = field(default_factory=dict)
     case_key: str = ""
     negated: bool = False
+    transform: Sequence[str] = ()
 
     def __call__(self, case: Case, output: Output) -> Any:
         """Call the function and return its result as a score."""
@@ -238,7 +254,11 @@ class CodeAssertion:
             "config": plain(entries[0].get("config") or self.config),
             "test": {"vars": variables, "metadata": plain(case.metadata)},
         }
-        return self._graded(self.call(value_for_code(output), context))
+        try:
+            value = value_for_code(transformed_output(self.transform, case, output))
+        except LimitError as why:
+            return Score(name=self.function or "code", status="error", reason=str(why))
+        return self._graded(self.call(value, context))
 
     def call(self, output: Any, context: Mapping[str, Any]) -> Any:
         """Call the function."""

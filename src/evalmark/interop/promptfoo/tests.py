@@ -220,7 +220,8 @@ class _TestReader:
                 self.builder.part(f"{where} $ref", "left out", f"{str(item['$ref'])!r:.80} is not in the file")
                 continue
             if not isinstance(assertion, dict) or not isinstance(assertion.get("type"), str):
-                raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
+                self.builder.part(f"{where} assertion {number + 1}", "left out", "it has no `type`")
+                continue
             own = f"{where} {assertion.get('metric') or assertion['type']}"
             assertions += (
                 self.of_set(assertion, own, whole) if assertion["type"] == "assert-set" else [(assertion, own)]

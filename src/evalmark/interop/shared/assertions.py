@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalmark.core.foreign.allowed_folders import AllowedFolders
+from evalmark.core.lazy import need
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.values.case import Case, Example, Output
 from evalmark.core.values.plain_data import canonical, plain
@@ -94,7 +95,9 @@ class SimilarAssertions:
         for check in (check for check in _checks_of(case) if check.kind == "similar"):
             name, settings = _parts(check.entry)
             scorer, own = _prepared(name, settings, case)
-            scores.append(replace(await scorer(own, output, embedder), name=check.label))
+            changed = _transformed(settings, case, output)
+            score = changed if isinstance(changed, Score) else await scorer(own, changed, embedder)
+            scores.append(replace(score, name=check.label))
         return scores or [Score(name=self.name, status="skipped", reason="the row compares with no text")]
 
 
@@ -126,7 +129,9 @@ def _checks_of(case: Case) -> list[_RowCheck]:
     for item in entries:
         name, settings = _parts(item)
         kind = _kind(item)
-        label, number = str(settings.get("name", name)), 2
+        own = settings.get("assertion")
+        kind_of_tool = own.get("type") if isinstance(own, Mapping) else None
+        label, number = str(settings.get("name") or kind_of_tool or name), 2
         first = label
         while (kind, label) in taken:
             label, number = f"{first}-{number}", number + 1
@@ -189,7 +194,8 @@ async def _judged_score(item: Any, case: Case, output: Output, judge: ChatModel)
     if name not in JUDGED:
         return _score(item, case, output)
     scorer, own = _prepared(name, settings, case)
-    score: Score = await scorer(own, output, judge)
+    changed = _transformed(settings, case, output)
+    score: Score = changed if isinstance(changed, Score) else await scorer(own, changed, judge)
     least = settings.get("threshold")
     return score if least is None or score.value is None else replace(score, passed=meets_threshold(score.value, least))
 
@@ -215,7 +221,19 @@ def _number(score: Score) -> float:
     return float(score.raw) if is_plain else float(score.value or 0)
 
 
-_OF_ENTRY = ("name", "threshold", "group", "expected")
+def _transformed(settings: Mapping[str, Any], case: Case, output: Output) -> Output | Score:
+    """Return the output as the entry's transforms change it, or the error of one of them."""
+    if not (codes := settings.get("transform")):
+        return output
+    scorers = need("evalmark.interop.promptfoo.scorers")
+    try:
+        changed: Output = scorers.transformed_output(codes, case, output)
+    except scorers.LimitError as why:
+        return Score(name="transform", status="error", reason=str(why))
+    return changed
+
+
+_OF_ENTRY = ("name", "threshold", "group", "expected", "transform")
 
 
 def _prepared(name: str, settings: Mapping[str, Any], case: Case) -> tuple[Callable[..., Any], Case]:

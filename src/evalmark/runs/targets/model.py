@@ -98,5 +98,5 @@ def _as_text(turn: Turn) -> Turn:
 
 
 def _reply_metadata(reply: Reply) -> Mapping[str, Any]:
-    metadata = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning}
-    return {name: value for name, value in metadata.items() if value}
+    metadata = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning, "cost": reply.cost}
+    return {name: value for name, value in metadata.items() if value not in (None, "", [])}
