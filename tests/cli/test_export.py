@@ -10,7 +10,7 @@ from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.interop.openai_evals.service import Service
 
-FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "inspect", "jsonl")
+FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "inspect", "deepeval", "jsonl")
 KEY = "sk-0123456789abcdef-secret"
 
 
@@ -44,7 +44,7 @@ def test_a_run_goes_out_and_comes_back(name, kept, world):
 @pytest.mark.parametrize("name", FORMATS[:-1])
 def test_a_suite_that_was_moved_has_no_fault(name, kept, world):
     kept("export", "--to", name, "-o", "out")
-    partial = ["--partial"] if name == "inspect" else []  # a log does not have the settings of its scorers
+    partial = ["--partial"] if name in ("inspect", "deepeval") else []  # which lack the settings of metrics
     said = kept("import", name, "out", "-o", "moved", *partial)
     assert said.code == 0, said.text
     assert "moved: IMPORT.md, cases.jsonl" in said.out

@@ -100,6 +100,20 @@ def test_a_golden_without_an_output_is_a_case_in_every_file_type(tmp_path: Path,
     assert cases_of(write(tmp_path / name, [{**GOLDEN, **changes}])) == [CASE]
 
 
+@pytest.mark.parametrize("name", ["goldens.json", "goldens.csv"])
+def test_a_text_that_looks_like_json_stays_text(tmp_path: Path, name: str) -> None:
+    row = {"input": "[1, 2]", "actual_output": '{"a": 1}', "expected_output": "[]", "context": None}
+    (case,) = cases_of(write(tmp_path / name, [row]))
+    assert (case["input"], case["answer"], case["expected"]) == ("[1, 2]", '{"a": 1}', "[]")
+
+
+def test_a_folder_with_several_files_is_refused(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        write(tmp_path / name, [{"input": "a"}])
+    with pytest.raises(DataError, match="has 2 files of JSON, JSONL or CSV; name one of them"):
+        import_deepeval(tmp_path)
+
+
 def test_goldens_with_outputs_keep_them_for_a_suite_without_a_target(tmp_path: Path) -> None:
     rows = [{"input": "a", "actual_output": "b", "retrieval_context": ["c"]}]
     (case,) = cases_of(write(tmp_path / "goldens.json", rows))

@@ -255,6 +255,19 @@ def test_lists_of_langfuse_in_a_folder_are_joined(tmp_path: Path) -> None:
     assert [json.loads(line)["id"] for line in found.files["cases.jsonl"].splitlines()] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("ragas", 'user_input,response,reference\n[a],"{""a"": 1}",[b]\n'),
+        ("langsmith", 'inputs.q,outputs.a,reference.a,example_id\n[a],"{""a"": 1}",[b],e1\n'),
+    ],
+)
+def test_a_text_in_a_table_that_looks_like_json_stays_text(tmp_path: Path, tool: str, text: str) -> None:
+    (result,) = results(tmp_path, tool, text, "export.csv")
+    assert result.trial.case.input in ("[a]", {"q": "[a]"})
+    assert (result.output.value, result.trial.case.expected) == ('{"a": 1}', "[b]")
+
+
 def test_several_experiments_in_a_folder_are_targets(tmp_path: Path) -> None:
     row = {"example_id": "e1", "input": "a", "reference_output": "b", "output": "b", "annotations": []}
     for name in ("first", "second"):

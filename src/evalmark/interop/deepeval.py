@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.inputs.documents.errors import PlacedError
-from evalmark.interop.shared.folders import files_of
-from evalmark.interop.shared.import_builder import ImportBuilder
+from evalmark.interop.shared.folders import files_of, folder_of
+from evalmark.interop.shared.import_builder import ImportBuilder, read_side_file
 from evalmark.interop.shared.import_result import ImportResult
 from evalmark.interop.shared.items import dict_or_empty, generated_row_id, is_number, list_or_empty, unique_names
 from evalmark.interop.shared.lenient_json import read_lenient_json
@@ -19,13 +19,17 @@ from evalmark.interop.shared.recorded import (
     import_recorded,
     recorded_score,
 )
-from evalmark.interop.shared.row_files import ENDINGS, PlacedRow, cell_value, export_rows, rows_in
+from evalmark.interop.shared.results import REST, SIDE
+from evalmark.interop.shared.row_files import ENDINGS, PlacedRow, export_rows, rows_in
 
 Data = dict[str, Any]
+GOLDENS = "goldens.json"
+"""The name of exported goldens."""
 _METRICS = {
     "Exact Match": KnownMetric("equals", settings={"strip": True}),
     "Faithfulness": KnownMetric("faithfulness", "changed", "judged too, by evalmark's own questions"),
 }
+_TEXTS = ("input", "actual_output", "expected_output", "scenario", "expected_outcome", "name", "comments")
 _RUN_KEYS = ("testCases", "conversationalTestCases")
 _KEPT = (
     "comments",
@@ -45,29 +49,32 @@ def import_deepeval(path: Path) -> ImportResult:
     Raises:
         DataError: the file is invalid, or holds neither goldens nor test cases.
     """
-    files = files_of(path, ENDINGS)
-    if len(files) != 1:
+    side = read_side_file(folder_of(path))
+    files = [file for file in files_of(path, ENDINGS) if file.name != SIDE]
+    if side is not None and len(files) > 1:
+        files = [file for file in files if file.name != GOLDENS]
+    elif len(files) != 1:
         raise PlacedError(str(path), f"has {len(files)} files of JSON, JSONL or CSV; name one of them.")
-    recorded = RecordedRun(name=files[0].stem.lstrip("."), path=files[0])
+    recorded = RecordedRun(name=files[0].stem.lstrip("."), path=path, side=side)
     read = _Metrics()
-    rows, conversations, header = _cases(files[0], recorded)
-    recorded.name = str(header.get("identifier") or header.get("datasetAlias") or recorded.name)
-    target = str(dict_or_empty(header.get("hyperparameters")).get("model") or "")
-    placed = [(camel(row), place) for row, place in rows]
-    made = [_row(row, place, target, read) for row, place in placed]
-    made += [_conversation(camel(row), place, target, read) for row, place in conversations]
+    made = [row for file in files for row in _rows(file, recorded, read)]
     if not made:
-        raise PlacedError(str(files[0]), "has neither goldens nor test cases.")
-    recorded.metrics = read.fields()
-    recorded.is_run = any(key in header for key in _RUN_KEYS)
+        raise PlacedError(str(path), "has neither goldens nor test cases.")
+    recorded.metrics = {} if side is not None else read.fields()
     for row in made:
         for score in row.scores:
-            score |= {key: value for key, value in recorded.metrics[score["name"]].items() if key == "direction"}
-    recorded.header = {"notes": (f"Imported from {files[0].name} of DeepEval.",)}
+            known = recorded.metrics.get(str(score["name"]), {})
+            score |= {key: value for key, value in known.items() if key == "direction"}
+    recorded.header = {"notes": (f"Imported from {path.name} of DeepEval.",)}
 
     def prepare(_: str, builder: ImportBuilder) -> None:
         thresholds = {name: at["threshold"] for name, at in recorded.metrics.items() if at.get("direction") != "lower"}
-        add_known_metrics(builder, recorded.metrics, _METRICS, {n: t for n, t in thresholds.items() if t is not None})
+        add_known_metrics(
+            builder,
+            read.facts,
+            {} if side is not None else _METRICS,
+            {n: t for n, t in thresholds.items() if t is not None},
+        )
         if any("scenario" in row.case.get("metadata", {}) for row in made):
             builder.part(
                 "scenario",
@@ -78,10 +85,29 @@ def import_deepeval(path: Path) -> ImportResult:
     return import_recorded(made, recorded, prepare)
 
 
+def _rows(file: Path, recorded: RecordedRun, read: "_Metrics") -> list[RecordedRow]:
+    """Return the rows of one file; test cases are results, goldens are not."""
+    rows, conversations, header = _cases(file, recorded)
+    recorded.is_run = any(key in header for key in _RUN_KEYS)
+    recorded.name = str(header.get("identifier") or header.get("datasetAlias") or recorded.name)
+    target = str(dict_or_empty(header.get("hyperparameters")).get("model") or "")
+    made = [_row(camel(row), place, target, (read, recorded.is_run)) for row, place in rows]
+    return made + [_conversation(camel(row), place, target, read) for row, place in conversations]
+
+
+def test_case_row(row: Data, place: str, target: str) -> RecordedRow:
+    """Convert one test case of a test run.
+
+    Raises:
+        DataError: it lacks its input, or its metrics are not a list of objects.
+    """
+    return _row(camel(row), place, target, (_Metrics(), True))
+
+
 def _cases(path: Path, recorded: RecordedRun) -> tuple[list[PlacedRow], list[PlacedRow], Data]:
     """Return goldens or test cases, conversations, and the header of a test run."""
     if path.suffix.lower() != ".json":
-        rows = export_rows(path, lambda note: recorded.remarks.update({note: None}))
+        rows = export_rows(path, lambda note: recorded.remarks.update({note: None}), _TEXTS)
         header: Data = {}
     else:
         data = read_lenient_json(path)
@@ -109,7 +135,7 @@ def camel(row: Mapping[str, Any]) -> Data:
         first, *rest = key.split("_")
         return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
-    return {named(str(key)): cell_value(value) for key, value in row.items() if value is not None}
+    return {named(str(key)): value for key, value in row.items() if value is not None}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,16 +189,19 @@ class _Metrics:
         }
 
 
-def _row(row: Data, place: str, target: str, metrics: _Metrics) -> RecordedRow:
+def _row(row: Data, place: str, target: str, read: tuple[_Metrics, bool]) -> RecordedRow:
+    """Convert a golden, or a test case, which is a result even without an output."""
+    metrics, is_result = read
     if "input" not in row:
         raise PlacedError(place, "there is no `input`, which every golden and test case has.")
     case = {"input": row["input"], "expected": row.get("expectedOutput"), "contexts": _texts(row.get("context"))}
     return RecordedRow(
         place=place,
         case=_with_id({**case, "metadata": _metadata(row), "tags": _texts(row.get("tags"))}, row),
-        output=_output(row),
+        output=_output(row, is_result=is_result),
         scores=metrics.scores(row, place),
         target=target,
+        rest=dict_or_empty(row.get("metadata")).get(REST),
     )
 
 
@@ -215,6 +244,7 @@ def _texts(value: Any) -> list[str] | None:
 
 def _metadata(row: Data) -> Data | None:
     own = {**dict_or_empty(row.get("metadata")), **dict_or_empty(row.get("additionalMetadata"))}
+    own.pop(REST, None)
     kept = {key: row[key] for key in _KEPT if key in row and key != "additionalMetadata"}
     tools = {"expected_tools": _tools(row["expectedTools"])} if row.get("expectedTools") else {}
     return {**kept, **own, **tools} or None
@@ -236,10 +266,10 @@ def _tools(value: Any) -> list[Data]:
     ]
 
 
-def _output(row: Data) -> Data | None:
+def _output(row: Data, *, is_result: bool) -> Data | None:
     """Return the recorded output; a golden whose `actual_output` is null has none yet."""
     if row.get("actualOutput") is None:
-        return {"error": "DeepEval recorded no output."} if row.get("metricsData") else None
+        return {"error": "DeepEval recorded no output."} if is_result else None
     tokens = {"input_tokens": row.get("inputTokenCount"), "output_tokens": row.get("outputTokenCount")}
     usage = {name: int(count) for name, count in tokens.items() if is_number(count) and count >= 0}
     fields = {

@@ -61,6 +61,8 @@ class ExportFormat:
     """Names of the counts of input and output tokens."""
     repeat: str = ""
     """The name of the number of the repeat, counted from 1."""
+    texts: Names = ()
+    """Columns of a CSV file that stay text, even if it looks like JSON."""
     unused: Names = ()
     """Names that mean nothing outside the tool."""
     known: Mapping[str, KnownMetric] = field(default_factory=dict)
@@ -76,6 +78,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         contexts=("reference_contexts",),
         retrieved=("retrieved_contexts", "contexts"),
         score_columns=True,
+        texts=("user_input", "question", "response", "answer", "reference", "ground_truth"),
         known={
             "exact_match": KnownMetric("equals"),
             "string_present": KnownMetric("contains"),
@@ -98,6 +101,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         ),
         scores=("feedback", "feedback_stats", "evaluation_results", "feedback."),
         seconds=("execution_time", "latency"),
+        texts=("inputs.", "outputs.", "reference."),
         tokens=(("prompt_tokens",), ("completion_tokens",)),
         unused=("dataset_id", "session_id", "trace_id", "dotted_order", "created_at", "modified_at", "source_run_id"),
     ),
@@ -207,7 +211,7 @@ def _import(path: Path, tool: str) -> ImportResult:
     def note(text: str) -> None:
         recorded.remarks[text] = None
 
-    rows = [(row, place, file.stem) for file in files for row, place in export_rows(file, note)]
+    rows = [(row, place, file.stem) for file in files for row, place in export_rows(file, note, names.texts)]
     if tool == "langfuse":
         rows = join_langfuse(rows)
     rows = [(one, place, target) for row, place, target in rows for one in _unpacked(row) if _is_root(one)]

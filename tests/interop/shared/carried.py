@@ -9,6 +9,8 @@ from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
+from evalmark.interop.deepeval import import_deepeval
+from evalmark.interop.deepeval_exporter import to_deepeval
 from evalmark.interop.github_models.exporter import to_github_models
 from evalmark.interop.github_models.importer import import_github_models
 from evalmark.interop.inspect_logs.exporter import to_inspect
@@ -157,6 +159,7 @@ FORMATS = {
     "openai-registry": (to_openai_registry, import_openai_registry),
     "github-models": (to_github_models, import_github_models),
     "promptfoo": (to_promptfoo_files, import_promptfoo),
+    "deepeval": (to_deepeval, import_deepeval),
     "inspect": (to_inspect, import_inspect),
     "jsonl": (lambda given: ExportResult(files={"run.jsonl": "".join(as_jsonl(given.run))}), import_jsonl),
 }

@@ -144,7 +144,7 @@ def test_the_cases_of_a_suite_that_was_moved_are_those_of_the_run(name, tmp_path
         assert found["c1"].input == {"text": "What a day!", "tone": "warm"}
 
 
-NO_PROMPT = ("jsonl", "openai-registry", "inspect")
+NO_PROMPT = ("jsonl", "openai-registry", "inspect", "deepeval")
 """Formats that do not hold the prompt with its variables."""
 WITH_DEFAULTS = parse_prompt(
     """---

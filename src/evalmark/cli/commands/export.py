@@ -17,6 +17,7 @@ from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.interop import otel
+from evalmark.interop.deepeval_exporter import to_deepeval
 from evalmark.interop.github_models.exporter import to_github_models
 from evalmark.interop.inspect_logs.exporter import to_inspect
 from evalmark.interop.openai_evals import client
@@ -55,6 +56,7 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
         "github-models": to_github_models,
         "promptfoo": to_promptfoo_files,
         "inspect": to_inspect,
+        "deepeval": to_deepeval,
         "otel": otel.to_otel,
         "jsonl": _lines,
     }

@@ -146,9 +146,11 @@ def _member(archive: zipfile.ZipFile, name: str, place: str) -> str:
 
 
 def _unpack_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of damaged archives, with that of the library for Zstandard if it was loaded."""
+    """Return the errors of damaged archives, with those of the library for Zstandard if it was loaded."""
     library = sys.modules.get("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
-    return _DAMAGED if library is None else (*_DAMAGED, library.ZstdError)
+    reader = sys.modules.get("backports.zstd.zipfile")
+    found = [*_DAMAGED, *([library.ZstdError] if library else []), *([reader.BadZipFile] if reader else [])]
+    return tuple(found)
 
 
 def _line(error: Exception) -> str:

@@ -20,24 +20,32 @@ _MAX_CELL = 1 << 20
 """The most characters of a cell that is read as a list or object."""
 
 
-def export_rows(path: Path, notes: Notes) -> list[PlacedRow]:
+def export_rows(path: Path, notes: Notes, texts: tuple[str, ...] = ()) -> list[PlacedRow]:
     """Read the rows of one file.
 
     JSON holds a list of objects, an object with the list (also one level deeper), or, as pandas writes it, an object with
     a column each. Cells of CSV that hold JSON, or a list as Python prints it, become lists and objects.
+
+    Args:
+        path: the file.
+        notes: called, with the place, for every row that does not fit the header of a table.
+        texts: the columns of a table that stay text, whatever they hold; a name that ends in a dot is a prefix.
 
     Raises:
         DataError: the file cannot be read, or holds no rows.
     """
     ending = path.suffix.lower()
     if ending == ".csv":
-        return [
-            ({name: cell_value(cell) for name, cell in row.cells.items()}, row.place)
-            for row in read_rows(path, (), notes)
-        ]
+        return [(_parsed(row.cells, texts), row.place) for row in read_rows(path, (), notes)]
     if ending in (".jsonl", ".ndjson"):
         return list(lenient_rows(path))
     return rows_in(read_lenient_json(path), str(path))
+
+
+def _parsed(cells: Mapping[str, Any], texts: tuple[str, ...]) -> Data:
+    prefixes = tuple(name for name in texts if name.endswith("."))
+    is_text = {name for name in cells if name in texts or (prefixes and name.startswith(prefixes))}
+    return {name: (cell or None) if name in is_text else cell_value(cell) for name, cell in cells.items()}
 
 
 def rows_in(data: Any, place: str) -> list[PlacedRow]:
