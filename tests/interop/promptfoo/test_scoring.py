@@ -18,14 +18,14 @@ from tests.interop.promptfoo.test_promptfoo import config, moved
 YES, NO, MOST = {"reason": "r", "pass": True}, {"reason": "r", "pass": False}, {"reason": "r", "answer": "B"}
 
 
-def tested(*asserts, **more):
+def one_test(*asserts, **more):
     return {"vars": {"city": "Oslo"}, "assert": list(asserts), **more}
 
 
 def one_case(folder, *asserts, others=(), **more):
     """The case of a test with these assertions, in a suite whose other test has others."""
     imported, suite, cases = moved(
-        folder, config(tested(*asserts, **more), {"vars": {"city": "Rome"}, "assert": list(others)})
+        folder, config(one_test(*asserts, **more), {"vars": {"city": "Rome"}, "assert": list(others)})
     )
     assert imported.dropped == ()
     assert validate(folder / "in" / "suite.yaml", Settings()) == []
@@ -155,7 +155,7 @@ def test_measures_of_retrieval_become_criteria_with_what_they_measure(tmp_path, 
 
 def test_settings_of_a_grader_are_kept(tmp_path):
     grader = {"id": "openai:chat:a", "config": {"temperature": 1, "apiKey": "secret", "tools": []}}
-    imported, suite, _ = moved(tmp_path, config(tested({"type": "llm-rubric", "value": "x", "provider": grader})))
+    imported, suite, _ = moved(tmp_path, config(one_test({"type": "llm-rubric", "value": "x", "provider": grader})))
     assert suite["metrics"] == [{"closed_qa": {"criteria": "x", "settings": {"temperature": 1}, "judge": "openai/a"}}]
     assert any("without the grader's `tools`" in part.to for part in imported.parts)
     assert "secret" not in str(imported.files)
@@ -169,7 +169,7 @@ def test_values_are_templates_and_files(tmp_path):
         {"type": "llm-rubric", "value": "file://rubric.txt"},
     ]
     files = {"words.yaml": "- '{{city}}'\n- b\n", "rubric.txt": "Is kind to {{city}}\n"}
-    _, _, (case, _) = moved(tmp_path, config(tested(*asserts), {"vars": {"city": "x"}}), **files)
+    _, _, (case, _) = moved(tmp_path, config(one_test(*asserts), {"vars": {"city": "x"}}), **files)
     entries = [next(iter(one.values())) for one in case.metadata["assert"]]
     assert [list(entries[at]["any"]) for at in (0, 1, 2) if "any" in entries[at]] in (
         [["yes"], ["{{city}}", "b"]],
@@ -189,22 +189,22 @@ def test_inline_python_is_a_function_in_a_file_that_the_user_can_read(tmp_path):
             "value": "import math\nif output == context['vars']['city']:\n  return True\nreturn {'pass': math.pi > 4, 'score': 0.2}\n",
         },
     ]
-    refused, _, _ = moved(tmp_path / "a", config(tested(*asserts)))
+    refused, _, _ = moved(tmp_path / "a", config(one_test(*asserts)))
     assert sum(part.number for part in refused.dropped) == 2
-    assert "promptfoo_assertions.py" not in refused.files
-    imported, suite, (case,) = moved(tmp_path / "b", config(tested(*asserts)), everything=True)
+    assert not any(name.endswith(".py") for name in refused.files)
+    imported, suite, (case,) = moved(tmp_path / "b", config(one_test(*asserts)), everything=True)
     assert imported.dropped == ()
     first, second = (metric["evalmark.scorers:PythonAssertion"] for metric in suite["metrics"])
-    assert first == {"file": "promptfoo_assertions.py", "function": "assertion_1", "name": "long"}
-    file = tmp_path / "b" / "in" / "promptfoo_assertions.py"
-    assert PythonAssertion(file=file, function="assertion_1")(case, Output(value="Oslo")) is True
-    other = PythonAssertion(file=file, function=second["function"], negated=second["negated"])
+    assert (first["name"], first["function"]) == ("long", "get_assert")
+    folder = tmp_path / "b" / "in"
+    assert PythonAssertion(file=folder / first["file"])(case, Output(value="Oslo")) is True
+    other = PythonAssertion(file=folder / second["file"], negated=second["negated"])
     assert other(case, Output(value="Oslo")) is False
     assert other(case, Output(value="x")) == {"score": 0.2, "pass": True, "reason": None}
 
 
 def test_a_function_that_only_some_tests_have_scores_only_these(tmp_path):
-    tests = [tested({"type": "python", "value": "True"}), {"vars": {"city": "Rome"}}]
+    tests = [one_test({"type": "python", "value": "True"}), {"vars": {"city": "Rome"}}]
     imported, suite, cases = moved(tmp_path, config(*tests), everything=True)
     assert imported.dropped == ()
     [metric] = suite["metrics"]
@@ -221,7 +221,7 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node
 @needs_node
 def test_javascript_that_is_not_computed_runs_in_node_if_the_user_allows_it(tmp_path):
     code = "console.log('printed');\nreturn new Date().getFullYear() > 2000 && output === context.vars.city;\n"
-    _, suite, (case,) = moved(tmp_path, config(tested({"type": "javascript", "value": code})), everything=True)
+    _, suite, (case,) = moved(tmp_path, config(one_test({"type": "javascript", "value": code})), everything=True)
     settings = suite["metrics"][0]["evalmark.scorers:NodeAssertion"]
     check = NodeAssertion(file=tmp_path / "in" / settings["file"])
     assert [check(case, Output(value=value)) for value in ("Oslo", "Rome")] == [True, False]
@@ -262,9 +262,9 @@ def test_without_node_the_metric_says_what_it_needs(tmp_path, monkeypatch):
 def test_files_that_an_allowed_file_imports_are_taken_along_or_named(tmp_path):
     files = {"checks.py": "import words\ndef get_assert(output, context): return words.ok\n", "words.py": "ok = True\n"}
     asserted = {"type": "python", "value": "file://checks.py"}
-    both, _, _ = moved(tmp_path / "a", config(tested(asserted)), code=["checks.py", "words.py"], **files)
+    both, _, _ = moved(tmp_path / "a", config(one_test(asserted)), code=["checks.py", "words.py"], **files)
     assert {"checks.py", "words.py"} <= both.files.keys()
-    one, _, _ = moved(tmp_path / "b", config(tested(asserted)), code=["checks.py"], **files)
+    one, _, _ = moved(tmp_path / "b", config(one_test(asserted)), code=["checks.py"], **files)
     assert "words.py" not in one.files
     assert "checks.py imports words.py; name it with --code too, or the assertion will fail." in one.remarks
 
@@ -277,7 +277,7 @@ def test_a_config_of_all_kinds_is_a_suite_that_validates(tmp_path):
         + more
         + [{"type": "cost", "threshold": 1}, {"type": "finish-reason", "value": "stop"}]
     )
-    imported, suite, _ = moved(tmp_path, config(tested(*asserts)))
+    imported, suite, _ = moved(tmp_path, config(one_test(*asserts)))
     assert imported.dropped == ()
     assert len(suite["metrics"]) == len(asserts)
     assert validate(tmp_path / "in" / "suite.yaml", Settings()) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
+from evalmark.core.values.plain_data import fingerprint
 from evalmark.inputs.documents.files import allowed_path, open_file
 from evalmark.interop.shared.assertions import CODE as CODE_ENTRY
 from evalmark.interop.shared.import_builder import ImportBuilder
@@ -26,7 +27,6 @@ from .scorers import function_body
 
 PYTHON = "evalmark.scorers:PythonAssertion"
 NODE = "evalmark.scorers:NodeAssertion"
-INLINE_FILE = "promptfoo_assertions.py"
 _MAX_BYTES = 4 << 20
 _OF_RESPONSE = re.compile(r"\b(?:provider|providerResponse|logProbs|trace|metadata|prompt)\b")
 """Keys of promptfoo's context that evalmark has not, or with another content."""
@@ -117,19 +117,18 @@ def _imported(path: Path, text: str) -> list[Path]:
 
 
 def _written(code: str, builder: ImportBuilder) -> tuple[str, str]:
-    """Write inline Python as a function of one module; return its file and name."""
+    """Write inline Python as a function of a module; return its file and name.
+
+    The name of the module has a hash of the code, since a process can import one module of a name.
+    """
     lines = code.rstrip("\n")
     body = textwrap.dedent(lines) if "\n" in lines else f"return {lines.strip()}"
-    text = builder.files.get(
-        INLINE_FILE, '"""The inline Python of a promptfoo config."""\n\nimport json\nimport math\nimport re\n'
+    name = f"promptfoo_assertion_{fingerprint(builder.name, body)[:8]}.py"
+    builder.files[name] = (
+        '"""Inline Python of a promptfoo config."""\n\nimport json\nimport math\nimport re\n\n\n'
+        f"def get_assert(output, context):\n{textwrap.indent(body, '    ')}\n"
     )
-    block = f"(output, context):\n{textwrap.indent(body, '    ')}\n"
-    if block not in text:
-        number = text.count("\ndef assertion_") + 1
-        text += f"\n\ndef assertion_{number}{block}"
-        builder.files[INLINE_FILE] = text
-    before = text[: text.index(block)]
-    return INLINE_FILE, before[before.rindex("\ndef ") + 5 :]
+    return name, "get_assert"
 
 
 def _written_javascript(code: str, builder: ImportBuilder) -> str:
