@@ -159,3 +159,17 @@ def test_the_difference_of_a_pair_is_that_of_a_comparison_and_turns_round():
     assert backwards.interval.ends == (-forwards.interval.high, -forwards.interval.low)
     assert backwards.swapped == forwards
     assert found.difference(0, 0) is None
+
+
+def test_targets_of_one_run_differ_as_in_a_comparison_of_each_pair():
+    made = [candidate(name, rate, 1.0, 0.5, n=60).run for name, rate in (("a", 0.9), ("b", 0.7), ("c", 0.65))]
+    results = [
+        replace(result, trial=replace(result.trial, target=name))
+        for name, one in zip("abc", made, strict=True)
+        for result in one.results
+    ]
+    together = replace(made[0], target="a, b, c", results=results)
+    found = trade_offs([Candidate(name="all", run=together, prices=lambda keys: {})])
+    for pair, names in {(0, 1): ("a", "b"), (0, 2): ("a", "c"), (1, 2): ("b", "c")}.items():
+        (expected,) = compare(together, together, targets=names).targets
+        assert replace(found.differences[pair], adjusted=None) == replace(expected.overall.difference, adjusted=None)

@@ -123,6 +123,21 @@ def compare_by_case(
     return found, tuple(side.cases(change) for side, change in zip(both.sides, found.targets, strict=True))
 
 
+def compare_targets(
+    run: Run, pairs: Sequence[tuple[str, str]], *, level: float = LEVEL, margin: float = MARGIN
+) -> list[TargetChange]:
+    """Compare pairs of targets of one run, whose results are read once; p-values are not adjusted yet."""
+    finder = ClusterFinder(run)
+    values, unfinished = target_values(run, finder), _planned_repeats(run)
+    units = {metric.name: metric.unit for metric in run.metrics}
+    return [
+        _TargetPair(
+            (target, against), values[target], values[against], (level, margin), (unfinished, unfinished), finder
+        ).whole(units)
+        for target, against in pairs
+    ]
+
+
 class _RunPair:
     """Two runs, target by target."""
 

@@ -17,7 +17,7 @@ from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary, TrialCounts
 
 from .change import TargetChange
-from .compare import compare
+from .compare import compare, compare_targets
 from .metric_values import VERDICT
 
 Standing = Literal["frontier", "dominated", "not told apart"]
@@ -121,11 +121,7 @@ def trade_offs(candidates: Iterable[Candidate], *, level: float = LEVEL, margin:
         )
         for name, (number, target), tally in zip(names, places, tallies, strict=True)
     ]
-    pairs = {
-        (a, b): difference
-        for (a, (first, target)), (b, (second, other)) in combinations(enumerate(places), 2)
-        if (difference := _difference((runs[first].run, runs[second].run), (target, other), metric, level, margin))
-    }
+    pairs = _differences([one.run for one in runs], places, metric, level, margin)
     adjusted = dict(zip(pairs, adjust_differences([*pairs.values()], holm), strict=True))
     unknown = _unknown(rows)
     return TradeOffs(
@@ -177,11 +173,27 @@ def _quality(summary: Summary, tally: TrialCounts, target: str, metric: str, lev
     return {"quality": None, "interval": no_interval("several datasets, or no score", level), "n": 0}
 
 
-def _difference(
-    runs: tuple[Run, Run], targets: tuple[str, str], metric: str, level: float, margin: float
-) -> Difference | None:
-    """Return the difference of two targets in a metric; None if they have no case with it in common."""
-    compared: Sequence[TargetChange] = compare(*runs, level=level, margin=margin, targets=targets).targets
+def _differences(
+    runs: Sequence[Run], places: Sequence[tuple[int, str]], metric: str, level: float, margin: float
+) -> dict[tuple[int, int], Difference]:
+    """Return the difference of each pair of rows in a metric, without those that have no case with it in common."""
+    changes: dict[tuple[int, int], Sequence[TargetChange]] = {}
+    for number, run in enumerate(runs):
+        rows = [row for row, (of, _) in enumerate(places) if of == number]
+        inside = list(combinations(rows, 2))
+        names = [(places[row][1], places[other][1]) for row, other in inside]
+        found = compare_targets(run, names, level=level, margin=margin) if inside else []
+        changes |= {pair: [change] for pair, change in zip(inside, found, strict=True)}
+    for pair in combinations(range(len(places)), 2):
+        (first, target), (second, other) = (places[row] for row in pair)
+        if first != second:
+            both = compare(runs[first], runs[second], level=level, margin=margin, targets=(target, other))
+            changes[pair] = both.targets
+    known = ((pair, _difference(changes[pair], metric)) for pair in sorted(changes))
+    return {pair: difference for pair, difference in known if difference is not None}
+
+
+def _difference(compared: Sequence[TargetChange], metric: str) -> Difference | None:
     changes = (change for target in compared for change in (target.overall, *target.metrics) if change.name == metric)
     return next((change.difference for change in changes), None)
 
