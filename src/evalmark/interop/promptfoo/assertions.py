@@ -15,7 +15,7 @@ from evalmark.inputs.documents.strict_yaml import parse_yaml
 from evalmark.inputs.documents.text import read_text
 from evalmark.interop.shared.assertions import JUDGED, PROMPTFOO, SET, SIMILAR
 from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
-from evalmark.interop.shared.model_names import from_promptfoo
+from evalmark.interop.shared.model_names import from_promptfoo, is_callable_model
 from evalmark.prompts.templates.interpreter import RenderBudget, render_template
 from evalmark.prompts.templates.template import BrokenTemplateError
 from evalmark.scoring.binding.text import text_of
@@ -352,11 +352,11 @@ def _grader(assertion: Mapping[str, Any], scope: AssertionScope) -> tuple[str, D
     if name is None:
         return "", {}, ""
     judge = scope.graders.get(str(name)) or (from_promptfoo(name) if isinstance(name, str) else None)
-    if judge is None:
+    if judge is None or not is_callable_model(judge):
         return (
             "",
             {},
-            f"its grader {text_of(grader)!r:.60} is not a model that evalmark supports: the suite's judge takes its place",
+            f"its grader {text_of(grader)!r:.60} is not a model that evalmark can call: the suite's judge takes its place",
         )
     settings = {ours: config[key] for key, ours in _JUDGE_SETTINGS.items() if is_number(config.get(key))}
     lost = [key for key in config if key not in (*_JUDGE_SETTINGS, *_NO_EFFECT_ON_JUDGE)]

@@ -203,7 +203,8 @@ def _case(row: Mapping[str, Any], names: frozenset[str]) -> Data:
     name = metadata.pop("id", None)
     metadata.pop(REST, None)
     if not (isinstance(name, str) and name):
-        name = test["description"] if test.get("description") in names else generated_row_id(variables)
+        description = str(test.get("description"))
+        name = description if description in names else generated_row_id(variables)
     fields: Data = {
         "id": name,
         "input": input_from(variables),

@@ -1,6 +1,5 @@
 """Convert the providers of a promptfoo config to the targets of a suite."""
 
-import importlib.util
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -14,7 +13,7 @@ from evalmark.inputs.documents.json_walk import json_path
 from evalmark.interop.shared.import_builder import ImportBuilder, PromptText, TargetDraft
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.interop.shared.items import dict_or_empty, list_or_empty
-from evalmark.interop.shared.model_names import from_promptfoo
+from evalmark.interop.shared.model_names import from_promptfoo, is_callable_model
 
 from .services import service_targets
 from .settings import ProviderRow, UnsupportedProviderError, model_settings
@@ -174,7 +173,7 @@ def _model(provider: ProviderRow) -> str | None:
         model = f"openai/{provider.config['model']}"
     if model is None:
         return None
-    if model.startswith("pydantic-ai/") and importlib.util.find_spec("pydantic_ai") is None:
+    if not is_callable_model(model):
         raise UnsupportedProviderError(
             "it is called by way of pydantic-ai, which is not installed: pip install 'evalmark[pydantic-ai]', or name "
             "another model with --map-provider"

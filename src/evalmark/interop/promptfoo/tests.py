@@ -61,7 +61,11 @@ class Test:
 def named(tests: Sequence[Test]) -> list[Test]:
     """Name each test by its description, unless tests with other variables have the same one."""
     names = unique_descriptions((test.fields.get("description"), test.variables) for test in tests)
-    return [replace(test, name=name) if (name := test.fields.get("description")) in names else test for test in tests]
+    descriptions = (test.fields.get("description") for test in tests)
+    return [
+        replace(test, name=name) if isinstance(name, str) and name in names else test
+        for test, name in zip(tests, descriptions, strict=True)
+    ]
 
 
 def unique_descriptions(tests: Iterable[tuple[Any, Any]]) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """Convert model names between promptfoo, OpenAI, Azure, GitHub Models and evalmark."""
 
+import importlib.util
+
 _PROMPTFOO = {
     "openai": ("openai:chat:", "openai:responses:", "openai:"),
     "azure": ("azure:chat:", "azureopenai:chat:", "azure:responses:", "azureopenai:", "azure:"),
@@ -60,6 +62,11 @@ def from_promptfoo(provider: str) -> str | None:
             if model and model != provider and not _is_no_chat(prefix, model):
                 return f"{ours}/{model}"
     return _bridged(provider) or _compatible(provider)
+
+
+def is_callable_model(model: str) -> bool:
+    """Whether the package that calls a model is installed: pydantic-ai for names that begin with it."""
+    return not model.startswith("pydantic-ai/") or importlib.util.find_spec("pydantic_ai") is not None
 
 
 def _bridged(provider: str) -> str | None:
