@@ -98,7 +98,7 @@ def test_an_assertion_that_would_mean_something_else_is_left_out_and_named(tmp_p
     [
         ({"transform": "fetch(output)"}, [{"type": "contains", "value": "a"}], "`transform` is code"),
         ({"postprocess": "file://x.js"}, [{"type": "equals", "value": "a"}], "`postprocess` is code"),
-        ({"rubricPrompt": "Judge!"}, [{"type": "llm-rubric", "value": "a"}], "its own `rubricPrompt`"),
+        ({"rubricPrompt": "Judge!"}, [{"type": "g-eval", "value": "a"}], "its own `rubricPrompt`"),
         ({"factuality": {"subset": 0}}, [{"type": "factuality", "value": "a"}], "its own `factuality`"),
         ({"prefix": "Please: "}, [], "evalmark does not support it"),
         ({"transformVars": "vars"}, [], "evalmark does not support it"),

@@ -115,7 +115,7 @@ def test_an_assertion_becomes_a_check(said, wanted):
         ({"type": "regex"}, "not a text"),
         ({"type": "contains"}, "no `value`"),
         ({"type": "latency", "threshold": "soon"}, "milliseconds"),
-        ({"type": "llm-rubric", "value": "x", "rubricPrompt": "y"}, "its own `rubricPrompt`"),
+        ({"type": "g-eval", "value": "x", "rubricPrompt": "y"}, "its own `rubricPrompt`"),
         ({"type": "__import__('os')"}, "evalmark has no metric for"),
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",

@@ -153,6 +153,23 @@ def test_measures_of_retrieval_become_criteria_with_what_they_measure(tmp_path, 
     assert ("In Norway" in metric["criteria"]["criteria"]) is (kind == "context-recall")
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Is {{ output }} from {{city}} {{ rubric }}?",
+        '[{"role": "system", "content": "Is {{output | dump}} from {{city}}"}, {"role": "user", "content": "{{rubric}}?"}]',
+        "file://prompt.txt",
+    ],
+)
+def test_a_prompt_of_the_user_s_own_is_the_criterion(tmp_path, prompt):
+    asserted = one_test({"type": "llm-rubric", "value": "kind"}, options={"rubricPrompt": prompt})
+    imported, suite, _ = moved(tmp_path, config(asserted), **{"prompt.txt": "Is {{output}} from Oslo kind?\n"})
+    [metric] = suite["metrics"]
+    text = " ".join(metric["closed_qa"]["criteria"].split())
+    assert text.replace("kind ?", "kind?") == "Is (the answer that is shown below) from Oslo kind?"
+    assert any("its own prompt becomes the criterion" in part.to for part in imported.parts)
+
+
 def test_settings_of_a_grader_are_kept(tmp_path):
     grader = {"id": "openai:chat:a", "config": {"temperature": 1, "apiKey": "secret", "tools": []}}
     imported, suite, _ = moved(tmp_path, config(one_test({"type": "llm-rubric", "value": "x", "provider": grader})))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from evalmark.core.errors import DataError
 from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.document import load_document
 from evalmark.inputs.documents.files import allowed_path
+from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.strict_yaml import parse_yaml
 from evalmark.inputs.documents.text import read_text
 from evalmark.interop.shared.assertions import JUDGED, PROMPTFOO, SET, SIMILAR
@@ -341,8 +343,10 @@ def _set(assertion: Mapping[str, Any], scope: AssertionScope) -> AssertionReques
 
 def _grader(assertion: Mapping[str, Any], scope: AssertionScope) -> tuple[str, Data, str]:
     """Return the judge model (empty if none is named), its settings, and what changes."""
+    base = str(assertion.get("type")).removeprefix("not-")
     for key in ("rubricPrompt", "factuality"):
-        if assertion.get(key) or scope.options.get(key):
+        is_read = key == "rubricPrompt" and base in _WITH_OWN_PROMPT
+        if (assertion.get(key) or scope.options.get(key)) and not is_read:
             raise UnsupportedAssertionError(f"it has its own `{key}`; write it as a metric file")
     grader = assertion.get("provider") or scope.options.get("provider")
     if isinstance(grader, dict) and "text" in grader:
@@ -622,12 +626,40 @@ def _unless_negated(text: str, assertion: Mapping[str, Any]) -> str:
     return f"The opposite of this criterion has to be true of the output: {text}" if _is_negated(assertion) else text
 
 
+_WITH_OWN_PROMPT = ("llm-rubric", "model-graded-closedqa")
+_SLOT = re.compile(r"\{\{-?\s*(output|completion|rubric|criteria)\s*(?:\|\s*(?:dump|safe)\s*)*-?\}\}")
+"""Where a prompt of a user's own shows the output and the rubric."""
+
+
+def _with_own_prompt(rubric: str, assertion: Mapping[str, Any], scope: AssertionScope) -> tuple[str, str]:
+    """Return the rubric in the user's own prompt for judges, if there is one, and what that changes."""
+    found = assertion.get("rubricPrompt") or scope.options.get("rubricPrompt")
+    if not found:
+        return rubric, ""
+    prompt = _value_of(found, scope) if isinstance(found, str) else found
+    if isinstance(prompt, str) and prompt.lstrip().startswith("["):
+        with suppress(DataError):
+            prompt = parse_json(prompt, "rubricPrompt")
+    if isinstance(prompt, list):
+        prompt = "\n\n".join(str(dict_or_empty(message).get("content", "")) for message in prompt)
+    if not isinstance(prompt, str):
+        raise UnsupportedAssertionError("its own `rubricPrompt` is neither a text nor a chat")
+    texts = {"output": _SHOWN, "completion": _SHOWN, "rubric": rubric, "criteria": rubric}
+    parts = _SLOT.split(str(without_raw_marks(prompt)))
+    filled = [texts[part] if at % 2 else str(fill_variables(part, scope.variables)) for at, part in enumerate(parts)]
+    return "".join(filled), "its own prompt becomes the criterion, and evalmark asks for the reply in its own form"
+
+
+_SHOWN = "(the answer that is shown below)"
+
+
 def _llm_rubric(assertion: Mapping[str, Any], scope: AssertionScope) -> AssertionRequest:
-    criteria = _unless_negated(_rubric(assertion["value"]), assertion)
+    own, change = _with_own_prompt(_rubric(assertion["value"]), assertion, scope)
+    criteria = _unless_negated(own, assertion)
     if assertion.get("threshold") is None:
-        change = "the judge answers yes or no, and gives no score between"
+        change = _joined("the judge answers yes or no, and gives no score between", change)
         return AssertionRequest(scorer="closed_qa", settings={"criteria": criteria}, change=change)
-    change = "the judge gives one of five grades, worth from 0 to 1, and no score of its own"
+    change = _joined("the judge gives one of five grades, worth from 0 to 1, and no score of its own", change)
     return _criteria_request(criteria, _threshold(assertion, 0.0), change)
 
 
@@ -636,9 +668,10 @@ def _criteria_request(criteria: str, threshold: float, change: str) -> Assertion
 
 
 def _closed(assertion: Mapping[str, Any], scope: AssertionScope) -> AssertionRequest:
-    criteria = _unless_negated(_required_text(assertion["value"]), assertion)
-    change = "evalmark asks for the opposite of the criterion" if _is_negated(assertion) else ""
-    return AssertionRequest(scorer="closed_qa", settings={"criteria": criteria}, change=change)
+    own, change = _with_own_prompt(_required_text(assertion["value"]), assertion, scope)
+    opposite = "evalmark asks for the opposite of the criterion" if _is_negated(assertion) else ""
+    settings = {"criteria": _unless_negated(own, assertion)}
+    return AssertionRequest(scorer="closed_qa", settings=settings, change=_joined(opposite, change))
 
 
 def _not_negated(assertion: Mapping[str, Any]) -> None:
