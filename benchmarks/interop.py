@@ -178,7 +178,9 @@ class Trial:
             return found
         is_scored = any(re.search(r"^metrics:", path.read_text(encoding="utf-8"), re.MULTILINE) for path in suites)
         for path in suites:
-            path.write_text(directed(path.read_text(encoding="utf-8"), self.server), encoding="utf-8")
+            text = directed(path.read_text(encoding="utf-8"), self.server)
+            self.env |= dict.fromkeys(re.findall(r"\$\{(\w+)\}", text), KEY)
+            path.write_text(text, encoding="utf-8")
         code = self.evalmark("run", *suites, "--judge", "openai/judge", "--embeddings", "openai/e", "-n", "5")
         found["run"] = 0 if code in (0, 1) or (code == 3 and not is_scored) else code
         return found
@@ -216,6 +218,7 @@ def directed(text: str, server: str) -> str:
             line = f"{match[1]}openai_compatible:{server}/v1/{match[3].replace(':', '-')}\n"
         lines.append(line)
     text = re.sub(r"openai_compatible:https?://[^/\s]+", f"openai_compatible:{server}", "".join(lines))
+    text = re.sub(r"(\n\s+output: )['\"]?\$\.[^\n]*", r"\1$.output", text)  # where the server's answer is
     return re.sub(r"(url: *['\"]?)https?://[^\s/'\"]+", rf"\g<1>{server}", text)
 
 
