@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from evalmark.core.case_titles import CaseTitles
+from evalmark.core.case_titles import CaseTitles, input_title
 from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
@@ -59,8 +59,11 @@ class ReportRow:
     id: str
     name: str
     verdict: Verdict
+    is_named: bool
+    """Whether the name is the case's own id, not the beginning of its input."""
     asked: str
     answer: str
+    expected: str
     cells: tuple[MetricCell, ...]
     seconds: float | None
     waited: float | None
@@ -80,6 +83,8 @@ class RowContext:
     columns: Mapping[str, str | None]
     """Metrics with a column, and its subheading; None if datasets have different thresholds."""
     times: bool
+    has_expected: bool
+    """Whether the expected output has a column."""
     earlier: Mapping[str, BaselineOutput] | None
     """Outputs of the baseline by trial id; None without one."""
     titles: CaseTitles = field(default_factory=CaseTitles)
@@ -100,8 +105,10 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
         id=trial.id,
         name=trial_title(trial, about.run, about.titles),
         verdict=result.verdict,
-        asked=one_line(unwrap_single_input(trial.case.input), ASKED) or "Details",
+        is_named=not trial.case.has_generated_id,
+        asked=input_title(trial.case.input, trial.case.id, trial.position, ASKED),
         answer=one_line(text, ANSWER),
+        expected="" if trial.case.expected is None else one_line(trial.case.expected, ANSWER),
         cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
         seconds=result.output.seconds if about.times else None,
         waited=result.output.waited if about.times else None,
@@ -151,7 +158,7 @@ def _parts(
 
 def _input_parts(case: Case) -> Iterator[TextPart]:
     asked = page_text(unwrap_single_input(case.input))
-    if one_line(asked.shown, ASKED) != asked.shown:
+    if input_title(case.input, longest=ASKED) != asked.shown:
         yield TextPart("Input", asked)
     for turn in islice(case.history, _MOST_TURNS):
         yield TextPart(f"Before, {one_line(turn.role, 20)}", page_text(turn.content))

@@ -28,7 +28,10 @@
   const NAMES = ["text", "verdict", "went", "tag", "metric", "low", "high", "label", "sort"];
   let state = {};
 
-  const nothing = () => Object.fromEntries(NAMES.map((name) => [name, ""]));
+  // The first order is the worst first, by what decided the gate; "position" is that of the dataset.
+  const [, way, of] = /^(-?)score:(\d+)$/.exec(table.dataset.order) ?? [];
+  const FIRST = of ? `${way}score${scores[Number(of)]}` : table.dataset.order;
+  const nothing = () => Object.fromEntries(NAMES.map((name) => [name, name === "sort" ? FIRST : ""]));
 
   const fillIn = () => {
     for (const field of form.elements) if (field.name) field.value = state[field.name] ?? "";
@@ -36,7 +39,7 @@
 
   // A link opens a case or one of its texts, even if it is filtered out.
   const lead = (target) => {
-    const body = target?.closest("tbody");
+    const body = target?.closest("table.all > tbody");
     if (!body) return;
     if (body.hidden) {
       state = nothing();
@@ -51,13 +54,13 @@
     const hash = location.hash.slice(1);
     if (hash && !hash.includes("=")) return lead(byId(hash));
     const said = new URLSearchParams(hash);
-    state = Object.fromEntries(NAMES.map((name) => [name, said.get(name) ?? ""]));
+    state = { ...nothing(), ...Object.fromEntries(NAMES.filter((name) => said.get(name)).map((name) => [name, said.get(name)])) };
     fillIn();
     show();
   };
 
   const write = () => {
-    const said = new URLSearchParams(Object.entries(state).filter(([, value]) => value)).toString();
+    const said = new URLSearchParams(Object.entries(state).filter(([name, value]) => value && !(name === "sort" && value === FIRST))).toString();
     try {
       history.replaceState(null, "", said ? `#${said}` : location.pathname + location.search);
     } catch {
@@ -138,9 +141,9 @@
   const open = (details) => {
     for (const link of details.querySelectorAll("dd > a")) {
       const whole = byId(link.hash.slice(1));
-      if (whole) link.replaceWith(whole.textContent);
+      if (whole) link.replaceWith(...whole.cloneNode(true).childNodes);
     }
-    labelForm(rowOf.get(details.closest("tbody")));
+    labelForm(rowOf.get(details.closest("table.all > tbody")));
   };
 
   // Labels are stored in the browser, if it allows it, until they are saved as a file.
@@ -239,8 +242,8 @@
     said.querySelector("[role=status]").textContent = `Saved; import them with evalmark note --file ${name}.`;
   };
 
-  table.addEventListener("focusin", (event) => event.target.closest("tbody") && labelForm(rowOf.get(event.target.closest("tbody"))));
-  table.addEventListener("toggle", (event) => event.target.open && event.target.closest("tbody") && open(event.target), true);
+  table.addEventListener("focusin", (event) => event.target.closest("table.all > tbody") && labelForm(rowOf.get(event.target.closest("table.all > tbody"))));
+  table.addEventListener("toggle", (event) => event.target.open && event.target.closest("table.all > tbody") && open(event.target), true);
 
   for (const head of heads) {
     if (!head.dataset.by) continue;
@@ -254,7 +257,7 @@
     link.addEventListener("click", (event) => {
       event.preventDefault();
       const other = first === name ? `-${name}` : name;
-      state.sort = state.sort === first ? other : state.sort === other ? "" : first;
+      state.sort = state.sort === first ? other : state.sort === other ? "position" : first;
       write();
       show();
     });

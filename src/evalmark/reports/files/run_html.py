@@ -7,14 +7,17 @@ from itertools import chain, islice
 from pathlib import Path
 
 from evalmark.core.money import spent_lines
+from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.html.assets import script, standalone_values
+from evalmark.reports.html.escaping import visible
 from evalmark.reports.html.jinja import template_environment
+from evalmark.reports.text.gate_marks import trials_decided
 from evalmark.reports.text.judges import agreement_rows
 from evalmark.reports.text.numbers import limit_text
 from evalmark.reports.text.titles import run_facts, run_origin, trial_counts
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
-from evalmark.stats.summary.gate import summary_and_verdict
+from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import Summary
 
@@ -54,14 +57,21 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "columns": context.columns,
         "timed": timed,
         "has_baseline": has_baseline,
+        "has_expected": context.has_expected,
+        "order": _order(run, summary, verdict, list(context.columns)),
         # Trials of several runs that are reported as one belong to no run of that name.
         "takes_labels": options.times and bool(run.id and summary.trials) and "+" not in run.id,
     }
     offered = {"cut": listing.cut, "fitted": listing.fitted, "rest": listing.rest, "WENT": _WENT}
     templates = template_environment(Path(__file__).parent / "templates", offered)
     style += _widths(context, summary, timed=timed)
-    width = 3 + has_baseline + len(context.columns) + timed
-    draw_row = partial(getattr(templates.get_template("row.html").module, "one"), timed=timed, width=width)  # noqa: B009  a macro
+    width = 3 + context.has_expected + has_baseline + len(context.columns) + timed
+    draw_row = partial(
+        getattr(templates.get_template("row.html").module, "one"),  # noqa: B009  a macro
+        timed=timed,
+        width=width,
+        has_expected=context.has_expected,
+    )
     page = templates.get_template("report.html").generate(
         values, **standalone_values(style, acting), rows=listing.rows(draw_row)
     )
@@ -80,8 +90,18 @@ def _about(run: Run, summary: Summary, options: ReportOptions) -> RowContext:
         run=run,
         columns={name: _head(name, run) for name in islice(summary.metric_names, _COLUMNS)},
         times=options.times,
+        has_expected=any(one.trial.case.expected is not None for one in summary.worst or islice(run.results, 1)),
         earlier=earlier,
     )
+
+
+def _order(run: Run, summary: Summary, verdict: GateVerdict, columns: list[str]) -> str:
+    """Name the first order of the rows for the script: by the mean that missed the gate, else by how trials ended."""
+    missed = [name for name in summary.missed if name in columns]
+    if trials_decided(summary, run.gate, verdict) or not missed:
+        return "verdict"
+    lower = any(metric.direction == "lower" for metric in summary.metrics if metric.name == missed[0])
+    return f"{'-' if lower else ''}score:{columns.index(missed[0])}"
 
 
 def endings(summary: Summary) -> list[tuple[str, int]]:
@@ -115,12 +135,36 @@ def _widths(context: RowContext, summary: Summary, *, timed: bool) -> str:
     }
     lengths |= {metric.name: 17 for metric in context.run.metrics if metric.unit and scale_ends(metric.unit)}
     heads = [min(11.0, max(6.5, 0.45 * len(name) + 1.3, 0.5 * lengths.get(name, 0) + 2)) for name in context.columns]
-    least = [10.0, 6.5, *([11.0] if context.earlier is not None else []), 13.0, *heads, *([6.0] if timed else [])]
-    shares = {0: "2fr", len(least) - len(heads) - timed - 1: "3fr"}
+    texts = [13.0, *([9.0] if context.has_expected else [])]
+    least = [12.0, 6.5, *([11.0] if context.earlier is not None else []), *texts, *heads, *([6.0] if timed else [])]
+    output = len(least) - len(heads) - timed - len(texts)
+    shares = {0: "2fr", output: "3fr"} | ({output + 1: "2fr"} if context.has_expected else {})
     tracks = " ".join(
         f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
     )
-    return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n"
+    heads_css = _card_heads(context, timed=timed)
+    return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n{heads_css}"
+
+
+def _card_heads(context: RowContext, *, timed: bool) -> str:
+    """Return the CSS that names the cells of a case on a narrow screen, which has no head of the table."""
+    first = 3 + (context.earlier is not None)
+    texts = ["Output", *(["Expected"] if context.has_expected else [])]
+    rules = [(first + n, "before", name) for n, name in enumerate(texts)]
+    numbers = [*context.columns, *(["Time"] if timed else [])]
+    rules += [(first + len(texts) + n, "after", name) for n, name in enumerate(numbers)]
+    cell = ".all>tbody>tr:first-child>:nth-child({})::{}{{content:{}}}"
+    return f"@media screen and (max-width:48rem){{{''.join(cell.format(n, way, _css_string(name)) for n, way, name in rules)}}}\n"
+
+
+def _css_string(text: str) -> str:
+    r"""Quote a text for a style sheet; all but letters and digits of ASCII are escaped.
+
+    >>> _css_string("a_b</style>")
+    '"a\\5f b\\3c \\2f style\\3e "'
+    """
+    shown = one_line(visible(text), 40)
+    return f'"{"".join(c if c.isascii() and c.isalnum() else f"{chr(92)}{ord(c):x} " for c in shown)}"'
 
 
 def _file(name: str) -> str:

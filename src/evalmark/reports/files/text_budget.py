@@ -2,14 +2,17 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import chain
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from evalmark.core.text import one_line
 from evalmark.reports.html.escaping import LONGEST, PageText, segments, visible, wrap_change
+from evalmark.reports.html.rich_text import rich_text
 from evalmark.reports.text.word_changes import merge_changes, word_changes
 
 from .case_rows import ReportRow, TextPart
@@ -18,10 +21,14 @@ SHARED = 200
 """Texts at least this long are stored once per page."""
 _EXCERPT = 40
 """Characters of the link to a text stored elsewhere."""
-_OF_A_ROW, _OF_A_CELL, _OF_A_PART, _POINTER, _NOTE = 185, 22, 9, 34, 17
+_OF_A_ROW, _OF_A_CELL, _OF_A_PART, _POINTER, _NOTE = 305, 22, 9, 34, 17
 """Bytes of tags of a row and its parts, rounded up."""
 _SAID_CUT = 45
 """Bytes of the note on a cut text."""
+_MOST_DRAWN = 1_000_000
+"""Characters of a page that are drawn as Markdown or JSON, which takes a second or two; further ones are shown as written."""
+_OF_A_DRAWING = 24
+"""Bytes of the element around a drawing."""
 _LEAST = 40
 """Least characters of a text."""
 _ELEMENTS = {"gone": "del", "new": "ins"}
@@ -36,6 +43,8 @@ class TextLimits(NamedTuple):
     """Number of texts that are cut."""
     shared: frozenset[bytes]
     """Hashes of texts shared by several rows."""
+    spare: int = 0
+    """Bytes that are left for drawing texts as Markdown or JSON."""
 
 
 class FittedText(NamedTuple):
@@ -48,6 +57,8 @@ class FittedText(NamedTuple):
     points: str = ""
     """Id of the full text if this is only a link to it."""
     note: str = ""
+    html: Markup | None = None
+    """The text drawn as Markdown or JSON, in place of the pieces."""
 
 
 def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
@@ -68,8 +79,9 @@ def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
                     entry[0] += 1
                     entry[1] += _size(text.shown)
     longest = _longest(sizes, room)
+    spare = room - sum(size for _, size in sizes.values()) if longest == LONGEST else 0
     cut = sum(n for length, (n, _) in sizes.items() if length > longest)
-    return TextLimits(longest, cut, frozenset(mark for mark, n in met.items() if n > 1))
+    return TextLimits(longest, cut, frozenset(mark for mark, n in met.items() if n > 1), spare)
 
 
 def _longest(sizes: dict[int, list[int]], room: int) -> int:
@@ -86,12 +98,21 @@ def _longest(sizes: dict[int, list[int]], room: int) -> int:
 
 def _around(row: ReportRow) -> int:
     """Bytes of a row without its texts that may be cut."""
-    texts = [row.name, row.asked, row.answer, *row.tags, *(cell.text + cell.kind for cell in row.cells)]
+    texts = [
+        row.name,
+        row.name,
+        row.asked,
+        row.answer,
+        row.expected,
+        *row.tags,
+        *row.tags[:6],
+        *(cell.text + cell.kind for cell in row.cells),
+    ]
     for part in row.parts:
         texts += [part.label, part.head, *part.notes]
     notes = sum(len(part.notes) * _NOTE + (len(part.kind) + 9 if part.kind else 0) for part in row.parts)
     tags = _OF_A_ROW + _OF_A_CELL * len(row.cells) + _OF_A_PART * len(row.parts)
-    return tags + notes + sum(map(_size, texts))
+    return tags + notes + 26 * len(row.tags[:6]) + sum(map(_size, texts))
 
 
 def _size(text: str) -> int:
@@ -110,6 +131,10 @@ class TextFitter:
     """Fits each text to the page: cuts it, marks it, and stores it once."""
 
     limits: TextLimits
+    _spent: int = 0
+    """Bytes that drawing has added."""
+    _drawn: int = 0
+    """Characters drawn."""
     _anchors: dict[bytes, str] = field(default_factory=dict)
 
     def __call__(self, part: TextPart) -> FittedText:
@@ -120,16 +145,32 @@ class TextFitter:
             pieces = [wrap_change(changed, _ELEMENTS[kind]) if kind else [(changed, "")] for changed, kind in changes]
             return FittedText([*chain.from_iterable(pieces)], note=self._note(text, longest))
         cut = text.shown[:longest]
+        html = self._draw(cut, part.unsupported) if not part.head and part.kind != "error" else None
+        if part.unsupported and html is not None:
+            return FittedText([], note=self._note(text, longest), html=html)
         if part.unsupported:
             marked = segments(cut, part.unsupported)
             return FittedText([(p.text, "mark" if p.is_marked else "") for p in marked], note=self._note(text, longest))
         mark = _mark(text)
         if mark is None or mark not in self.limits.shared:
-            return FittedText([(cut, "")], note=self._note(text, longest))
+            return FittedText([(cut, "")] if html is None else [], note=self._note(text, longest), html=html)
         if mark in self._anchors:
             return FittedText([(one_line(cut, _EXCERPT), "")], points=self._anchors[mark])
         self._anchors[mark] = f"t{len(self._anchors)}"
-        return FittedText([(cut, "")], self._anchors[mark], note=self._note(text, longest))
+        anchor = self._anchors[mark]
+        return FittedText([(cut, "")] if html is None else [], anchor, note=self._note(text, longest), html=html)
+
+    def _draw(self, text: str, sentences: Sequence[str]) -> Markup | None:
+        """Draw a text while there is time and room for it; None for one that is shown unchanged."""
+        if self._drawn > _MOST_DRAWN or self._spent >= self.limits.spare:
+            return None
+        drawn = rich_text(text, sentences)
+        added = len(drawn.html.encode("utf-8", "replace")) + _OF_A_DRAWING - _size(text)
+        if not drawn.is_drawn or self._spent + added > self.limits.spare:
+            return None
+        self._drawn += len(text)
+        self._spent += max(0, added)
+        return drawn.html
 
     def _note(self, text: PageText, longest: int) -> str:
         return f"{min(longest, len(text.shown)):,} of {text.length:,} characters" if text.length > longest else ""
