@@ -344,6 +344,13 @@ def _flipped(path: Path) -> Path:
     return path
 
 
+def _nested(levels: int) -> Data:
+    data: Data = {}
+    for _ in range(levels):
+        data = {"a": data}
+    return data
+
+
 def _with_text(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
@@ -369,7 +376,9 @@ def _with_text(path: Path, text: str) -> Path:
         ),
         (lambda at: write_json(at / "a.json", [sample(metadata="x")]), "`metadata` of the sample is 'x'"),
         (lambda at: _with_text(at / "a.json", "[" * 100_000), "nested too deeply"),
-        (lambda at: _with_text(at / "a.json", '{"eval": {"a": ' + "[" * 9000 + "]" * 9000 + "}}"), "nested too deeply"),
+        (lambda at: _with_text(at / "a.json", '{"eval": {"a": ' + "[" * 900 + "]" * 900 + "}}"), "nested too deeply"),
+        (lambda at: write_json(at / "a.json", [sample(metadata=_nested(200))]), "nested too deeply"),
+        (lambda at: write_json(at / "a.json", [sample(events=[_nested(400)])]), "nested too deeply"),
         (lambda at: _with_text(at / "a.json", '{"eval": 1}'), "is no log of Inspect"),
         (lambda at: _with_text(at / "a.json", '{"eval": {"x": 1}, "samples": [{}]}'), "`id` of the sample is None"),
         (lambda at: _with_text(at / "a.txt", "x").parent, "there is no log of Inspect"),

@@ -22,6 +22,8 @@ Data = dict[str, Any]
 MAX_MEMBERS = 500_000
 _PIECE = 4096
 """The bytes asked for at once; zipfile unpacks as many packed bytes in one go, whatever they grow to."""
+_MAX_EVENT_DEPTH = 300
+"""The most levels of the events of a sample, which stand in each other where agents call agents."""
 _ZSTANDARD = 93
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
@@ -83,7 +85,8 @@ def _read_log(path: Path, *, must_be_log: bool) -> InspectLog | None:
         if must_be_log:
             raise PlacedError(str(path), "is no log of Inspect: there is no object `eval` in it.")
         return None
-    return InspectLog(path=path, loaded=tuple(list_or_empty(header.pop("samples", None))), header=header)
+    samples = tuple(list_or_empty(header.pop("samples", None)))
+    return InspectLog(path=path, loaded=samples, header=_shallow(header, str(path)))
 
 
 def _read_archive(path: Path) -> InspectLog:
@@ -101,7 +104,7 @@ def _read_archive(path: Path) -> InspectLog:
         if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
             raise PlacedError(f"{path}: {head}", "is no header of a log: there is no object `eval` in it.")
         members = tuple(name for name in names if name.startswith("samples/") and name.endswith(".json"))
-    return InspectLog(path=path, header=header, members=members)
+    return InspectLog(path=path, header=_shallow(header, f"{path}: {head}"), members=members)
 
 
 @contextmanager
@@ -167,6 +170,12 @@ def _checked(sample: Any, place: str) -> tuple[Data, str]:
     if type(epoch) is not int or epoch < 1:
         raise PlacedError(place, f"`epoch` of the sample is {epoch!r:.40}; it takes a whole number from 1 on.")
     kept = {name: value for name, value in sample.items() if name not in _UNUSED}
-    if deeper_than({name: value for name, value in kept.items() if name != "events"}, MAX_DEPTH):
-        raise PlacedError(place, f"the sample has lists and objects nested more than {MAX_DEPTH} levels deep.")
+    _shallow({name: value for name, value in kept.items() if name != "events"}, place)
+    _shallow(kept, place, _MAX_EVENT_DEPTH)
     return kept, place
+
+
+def _shallow(data: Data, place: str, depth: int = MAX_DEPTH) -> Data:
+    if deeper_than(data, depth):
+        raise PlacedError(place, f"has lists and objects nested too deeply, more than {depth} levels.")
+    return data
