@@ -1,1 +1,1 @@
-"""Import logs of Inspect as runs: `log_files` reads the files, `importer` makes cases, outputs and scores of the samples."""
+"""Import and export logs of Inspect: `log_files` reads the files, `samples` converts samples, `importer` makes runs and suites."""
