@@ -253,6 +253,20 @@ def test_a_case_shows_all_that_is_known_of_it(app):
     assert "10 tokens in, 2 tokens out" in said
 
 
+@pytest.mark.parametrize(
+    ("number", "sentence", "deciding"),
+    [
+        pytest.param(4, "Failed because of similarity : 0.250, below its threshold of 0.6.", 1, id="failed"),
+        pytest.param(2, "Passed: 1 score that can fail, and none failed.", 0, id="passed"),
+        pytest.param(10, "The target raised an error, so there is no output to score.", 0, id="an error"),
+    ],
+)
+def test_a_case_says_in_one_sentence_why_it_ended_so(app, number, sentence, deciding):
+    text = page(app, f"{PAGE}/results/{number}")
+    assert sentence in words(text)
+    assert text.count('class="score-row deciding"') == deciding == words(text).count("decided the verdict")
+
+
 def test_from_case_to_case_as_they_were_filtered(app):
     text = page(app, f"{PAGE}?verdict=fail&tag=odd")
     first, second = (html.unescape(link) for link in re.findall(r'<a class="name" href="([^"]*)"', text)[:2])

@@ -43,7 +43,11 @@ def draw_score(value: float | None, limit: float | None) -> Markup:
         return Markup()
     parts = [
         f'<rect class="track" x="0" y="3" width="{_SCORE}" height="6" rx="2"/>',
-        f'<rect class="bar" x="0" y="3" width="{max(1.5, _SCORE * value):.1f}" height="6" rx="2"/>',
+        *(
+            [f'<rect class="bar" x="0" y="3" width="{max(1.5, _SCORE * value):.1f}" height="6" rx="2"/>']
+            if value
+            else []
+        ),
     ]
     if limit is not None and 0 <= limit <= 1:
         parts.append(f'<path class="limit" d="M{min(_SCORE - 0.75, max(0.75, _SCORE * limit)):.1f} 0V12"/>')

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from evalmark.core.errors import ConfigError, NotFoundError
 from evalmark.core.text import count, one_line
-from evalmark.core.values.label import about_output
+from evalmark.core.values.label import LabelSample, about_output
 from evalmark.core.values.run import Run
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
@@ -183,7 +183,7 @@ def show(context: PageContext, request: Request) -> Response:
     undo = None if part.last is None else _fields(source, items[part.last])
     last = "" if part.last is None else part.thumbs[items[part.last].about][by]
     values = {"query": query, "part": part, "at": at, "queue": QUEUE, "source": source, "undo": undo, "last": last}
-    values["choice"] = _choice_text(source, query, len(items))
+    values["choice"] = _choice_text(source, query, items)
     if at is None:
         return context.page(
             request, "agreement.html", {**values, **_agreed(source, part), "encode_query_name": encode_query_name}
@@ -191,8 +191,9 @@ def show(context: PageContext, request: Request) -> Response:
     return context.page(request, "label_queue.html", {**values, **_seen(context, source, part, at)})
 
 
-def _choice_text(source: OutputSource, query: LabelQueueQuery, n: int) -> tuple[str, str]:
+def _choice_text(source: OutputSource, query: LabelQueueQuery, items: Sequence[QueueItem]) -> tuple[str, str]:
     """Say which outputs a queue has, and what their labels may be used for."""
+    n = len(items)
     if query.how:
         what = {
             "near": f"The {n:,} whose score by {one_line(query.metric, 80)} is the closest to its threshold",
@@ -208,12 +209,24 @@ def _choice_text(source: OutputSource, query: LabelQueueQuery, n: int) -> tuple[
         parts += [f"with the tag {one_line(query.tag, 80)}"] if query.tag else []
         return f"{n:,} {' '.join(parts)}, in random order", "A part of the run, so no sample of all outputs."
     if query.n or sample is not None:
-        of = f" of {count(sample.outputs, 'output')}" if sample is not None else ""
-        return (
-            f"{n:,}{of}, drawn at random",
-            "" if query.seed or source.browsing is None else "Recorded as a random sample.",
+        recorded = sample or _recorded_sample(source, items)
+        if recorded is not None:
+            return f"{n:,} of {count(recorded.outputs, 'output')}, drawn at random", "Recorded as a random sample."
+        why = (
+            ""
+            if source.browsing is None
+            else "Not recorded as a sample: only the page Label records one of a whole run."
         )
+        return f"{count(n, 'output')}, drawn at random", why
     return f"All {n:,}, in random order", ""
+
+
+def _recorded_sample(source: OutputSource, items: Sequence[QueueItem]) -> LabelSample | None:
+    """Return the random sample of the run that begins with these outputs; None if none was recorded."""
+    begin = about_output(source.run)
+    trials = tuple(item.about.removeprefix(begin) for item in items)
+    samples = source.store.sessions.label_samples(source.run).values() if source.run else ()
+    return next((one for one in samples if not one.by_verdict and one.trials[: len(trials)] == trials), None)
 
 
 def _source(context: PageContext, query: LabelQueueQuery) -> OutputSource:
