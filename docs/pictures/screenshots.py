@@ -93,6 +93,7 @@ def look(page: Page, name: str, address: str) -> None:
         for number in range(LABELLED):
             page.keyboard.press("d" if number == 2 else "u")
             page.wait_for_selector(f"h1:text('Output {number + 2} of')")
+            page.wait_for_load_state("load")  # before it no key is heard
 
 
 def take(held: Listener, to: Path) -> None:
