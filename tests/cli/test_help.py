@@ -69,3 +69,18 @@ def test_a_wrong_number_is_refused_in_plain_words(evalmark, words, refusal):
     said = evalmark(*words)
     assert said.code == 2
     assert refusal in " ".join(said.err.split())
+
+
+def test_plain_text_is_for_logs_wherever_the_flag_stands(evalmark, world, monkeypatch):
+    (world / "bot.py").write_text("def answer(question):\n    return 'yes…'\n")
+    (world / "cases.jsonl").write_text('{"input": "q?", "expected": "yes…"}\n')
+    (world / "suite.yaml").write_text("datasets: [cases.jsonl]\ntarget: bot:answer\nmetrics: [equals]\n")
+    words = ["run", "suite.yaml"]
+    for arguments in (["--plain", *words], [*words, "--plain"]):
+        monkeypatch.setenv("COLUMNS", "60")
+        said = evalmark(*arguments)
+        assert said.code == 0, said.text
+        assert said.out.isascii()
+        assert "equals" in said.out
+        monkeypatch.delenv("EVALMARK_PLAIN")
+    assert not evalmark(*words).out.isascii()

@@ -18,7 +18,14 @@ _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
 """Commands for the runner of GitHub Actions: lines that begin with `::`, and `##[` anywhere."""
+PLAIN = "EVALMARK_PLAIN"
+"""The variable that makes all text plain, as the flag --plain does."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def is_plain(environ: Mapping[str, str]) -> bool:
+    """Return whether text is plain: ASCII of a fixed width, without colours and without lines that change."""
+    return environ.get(PLAIN, "").lower() in ("1", "true", "yes", "on")
 
 
 def clean(text: str) -> str:

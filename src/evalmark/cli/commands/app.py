@@ -20,6 +20,7 @@ from evalmark.cli.terminal.supervised import print_by_supervisor, send_exit_code
 from evalmark.cli.terminal.supervisor import SUPERVISED_VERBS as WATCHED
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
+from evalmark.core.text import PLAIN
 
 from . import flags
 from .flags import RUN_EXIT_CODES, exit_codes, with_variables
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 else:
     doctor = LazyModule("evalmark.cli.commands.doctor")
 
+PLAIN_FLAG = "--plain"
 PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
 RANGE = re.compile(r"\bx[<>]=|<=x\b")
 """The range of a number as typer writes it: `0<=x<=1` or `x>=1`."""
@@ -122,6 +124,13 @@ def _root(
     wants_version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    is_plain: Annotated[
+        bool,
+        typer.Option(
+            PLAIN_FLAG,
+            help="For logs: ASCII text of 100 columns, without colours and progress bars; before or after COMMAND.",
+        ),
+    ] = False,
 ) -> None:
     """Parse the options before the verb."""
 
@@ -130,7 +139,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its exit code: 0, 1, 2, 3 or 130."""
     _prepare_streams()
     is_process = arguments is None
-    arguments = complete_words(sys.argv[1:] if arguments is None else arguments)
+    arguments = _without_plain(complete_words(sys.argv[1:] if arguments is None else arguments))
     verb = next((word for word in arguments or _words_to_complete() if word in VERBS), "")
     try:
         _check_working_directory()
@@ -156,6 +165,15 @@ def main(arguments: list[str] | None = None) -> None:
             if verb not in WATCHED:
                 gc.freeze()  # Python's search for cycles at the exit takes 50 ms and finds only modules
             _exit_despite_threads(sys.exc_info()[1])
+
+
+def _without_plain(arguments: list[str]) -> list[str]:
+    """Take --plain out of the arguments, wherever it stands before `--`, and pass it on to all processes of the command."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    if PLAIN_FLAG not in arguments[:end]:
+        return arguments
+    os.environ[PLAIN] = "1"
+    return [word for word in arguments[:end] if word != PLAIN_FLAG] + arguments[end:]
 
 
 def _words_to_complete() -> list[str]:

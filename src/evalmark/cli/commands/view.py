@@ -5,7 +5,7 @@ import os
 import re
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -95,6 +95,8 @@ def view(  # noqa: PLR0913  each is a flag of the command line
             def ready() -> None:
                 collect()
                 _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
+                if hint := forwarding_hint(urlsplit(bound.origin).port or port, os.environ):
+                    print_line(hint)
 
             pages = web.viewer_app(
                 run_store,
@@ -181,6 +183,21 @@ def _print_address(address: str, once: str) -> None:
     )
     if once:  # some browser calls block until the first page is served
         threading.Thread(target=_open, args=(once,), daemon=True).start()
+
+
+def forwarding_hint(port: int, environ: Mapping[str, str]) -> str:
+    """Describe how to reach the viewer from the machine that this terminal belongs to; empty if it is this one.
+
+    >>> forwarding_hint(7878, {"SSH_CONNECTION": "10.0.0.5 50514 10.0.0.9 22", "USER": "ann"})
+    'From your own machine: ssh -N -L 7878:127.0.0.1:7878 ann@10.0.0.9, then open the address there.'
+    """
+    ends = environ.get("SSH_CONNECTION", "").split()
+    if len(ends) != 4:
+        return ""
+    user, host, ssh_port = environ.get("USER", ""), ends[2], ends[3]
+    at = f"{user}@{host}" if user else host
+    through = "" if ssh_port == "22" else f" -p {ssh_port}"
+    return f"From your own machine: ssh -N -L {port}:127.0.0.1:{port}{through} {at}, then open the address there."
 
 
 def _open(address: str) -> None:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from evalmark.core.lazy import LazyModule, need
+from evalmark.core.text import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Progress:
         self._quiet, self._said = quiet, ""
         self._bar = None
         # `!evalmark run` in a notebook has a terminal that shows no moving bar: the kernel names itself in this variable.
-        if sys.stderr.isatty() and not quiet and "JPY_PARENT_PID" not in os.environ:
+        if sys.stderr.isatty() and not quiet and not is_plain(os.environ) and "JPY_PARENT_PID" not in os.environ:
             bar = need("rich.progress")
             console = need("rich.console").Console(stderr=True)
             columns = (

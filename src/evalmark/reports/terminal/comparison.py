@@ -101,12 +101,14 @@ def _target(comparison: Comparison, target: TargetChange, style: TerminalStyle) 
 
 
 def _table(rows: Sequence[ChangeRow], heads: SideNames, style: TerminalStyle) -> Table:
-    """Make the table of metrics; on a narrow terminal the interval is below the difference."""
+    """Make the table of metrics; on a narrow terminal the interval is below the difference, then the verdict below the metric."""
     gap = column_gap(style)
     side_heads = {"before": heads.before, "now": heads.now}
     cells = [_cells(row, apart=True) for row in rows]
     if _width(cells, side_heads, gap) > content_width(style):
         cells = [_cells(row, apart=False) for row in rows]
+    if _width(cells, side_heads, gap) > content_width(style):
+        cells = [_with_verdict_below(row) for row in cells]
     table = data_table(gap)
     longest = max((cell_len(row.metric) for row in rows), default=0)
     names = min(_NAME, longest)
@@ -140,12 +142,23 @@ def _cells(row: ChangeRow, *, apart: bool) -> dict[str, Text]:
     }
 
 
+def _with_verdict_below(cells: Mapping[str, Text]) -> dict[str, Text]:
+    metric = cells["metric"].copy().append("\n").append_text(cells["verdict"])
+    return {"metric": metric} | {
+        heading: text for heading, text in cells.items() if heading not in ("metric", "verdict")
+    }
+
+
 def _width(rows: Sequence[Mapping[str, Text]], side_heads: Mapping[str, str], gap: int) -> int:
     if not rows:
         return 0
     heads = {key: cell_len(side_heads.get(key, key)) for key in rows[0]}
-    widest = (max(head, *(cell_len(row[key].plain) for row in rows)) for key, head in heads.items())
+    widest = (max(head, *(_cell_width(row[key]) for row in rows)) for key, head in heads.items())
     return sum(widest) + gap * (len(rows[0]) - 1)
+
+
+def _cell_width(text: Text) -> int:
+    return max(map(cell_len, text.plain.split("\n")))
 
 
 def _flips(comparison: Comparison, target: TargetChange, limit: int, *, named: bool) -> Iterable[RenderableType]:

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalmark.core.text import clean
+from evalmark.core.text import clean, is_plain
 from evalmark.reports.text.numbers import ASCII_BLOCKS, BLOCKS, DASH
 from evalmark.reports.text.verdicts import gate_outcome
 from evalmark.stats.summary.gate import GateVerdict
@@ -40,6 +40,7 @@ class TerminalStyle:
 
 
 DEFAULT = TerminalStyle()
+_PLAIN_WIDTH = 100
 COLORS = {"pass": "green", "fail": "red", "error": "magenta", "unscored": "yellow", "cannot tell": "yellow"}
 MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "cannot tell": "?"}
 RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -70,6 +71,8 @@ _ASCII = str.maketrans(
 
 def stdout_style(store: str = "", worst: int = 5, flags: str = "") -> TerminalStyle:
     """Return the width, colours and characters of the standard output, with the run's store and its `--store` flag."""
+    if is_plain(os.environ):
+        return TerminalStyle(store=store, flags=flags, worst=worst, width=_PLAIN_WIDTH, unicode=False)
     is_open = sys.stdout is not None and not sys.stdout.closed
     is_terminal = is_open and sys.stdout.isatty()
     return TerminalStyle(

@@ -19,6 +19,9 @@ _WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "
 """The least width of a terminal that shows a column; the other columns are always shown."""
 _FLEXIBLE = ("suite", "name", "tags", "target")
 """Columns that may be shortened."""
+_SPARE = ("target", "commit", "tags", "name")
+"""Columns that give way, in this order, before the name of a suite is cut."""
+_READABLE = 10
 _RIGHT = ("passed", "cost")
 _COMMIT = 7
 """Characters of a commit id."""
@@ -43,6 +46,9 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT)
     rows = [_cells(one) for one in runs]
     empty = {heading for heading in rows[0] if not any(row[heading] for row in rows)}
     shown = [name for name in rows[0] if name not in empty and style.width >= _WIDTHS.get(name, 0)]
+    for spare in _SPARE:
+        if spare in shown and _is_short(rows, shown, style):
+            shown.remove(spare)
     table = data_table(column_gap(style))
     for heading, width in _column_widths(rows, shown, style).items():
         justify: Literal["left", "right"] = "right" if heading in _RIGHT else "left"
@@ -53,6 +59,12 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT)
     unknown = sum(not _verdict(one) for one in runs)
     more = f"{count(unknown, 'run')} without a verdict yet; the next list calculates more of them." if unknown else ""
     return render([table, *([Text(more, style="dim")] if more else [])], style)
+
+
+def _is_short(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> bool:
+    """Return whether the name of a suite would be cut below a readable length."""
+    longest = max(cell_len(row["suite"]) for row in rows)
+    return _column_widths(rows, shown, style)["suite"] < min(longest, _READABLE)
 
 
 def _column_widths(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> dict[str, int]:

@@ -43,6 +43,8 @@ def side_names(comparison: Comparison, change: TargetChange) -> SideNames:
 OVERALL = "pass rate"
 """Name of the overall change, of whole cases."""
 _NAMED = 3
+_METRICS = 4
+"""Most metrics named before a remark."""
 """How many metrics the verdict sentence names."""
 _NAME = 60
 IDENTICAL = "identical"
@@ -313,8 +315,18 @@ def _is_clustered(difference: Difference) -> bool:
 
 
 def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where) -> list[tuple[str, str]]:
-    """List `(metric, remark)`: missing results, and how many cases would decide an open verdict."""
-    return [(metric_name(change), remark) for change in target.changes for remark in _remarks(change, target, sides)]
+    """List `(metrics, remark)`: missing results, and how many cases would decide an open verdict; equal remarks stand once."""
+    metrics: dict[str, list[str]] = {}
+    for change in target.changes:
+        for remark in _remarks(change, target, sides):
+            metrics.setdefault(remark, []).append(metric_name(change))
+    return [(_few(names), remark) for remark, names in metrics.items()]
+
+
+def _few(names: Sequence[str]) -> str:
+    """Name a few metrics, and how many there are beside them."""
+    shown = names if len(names) <= _METRICS else names[: _METRICS - 1]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
 
 
 def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str]) -> Iterable[str]:
