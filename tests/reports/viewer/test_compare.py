@@ -538,3 +538,13 @@ def test_cases_are_titled_by_what_was_asked(app):
     text = found(app, f"?run={NEW}&went=worse")
     assert "<b><bdi>What is 1 times 1?</bdi></b>" in text
     assert "<h3>Input</h3>" not in text, "a short input is not said again"
+
+
+def test_a_page_without_its_comparison_yet_asks_for_it_again(store):
+    two(store)
+    view = StoreView(store, BackgroundFigures(patience=0))
+    app = starlette_app(PageContext(view, POLICY.key, ""))
+    with view.figures.give_way():
+        assert 'data-live="comparison" data-pending="comparison"' in asked(app, f"/compare?run={NEW}").text
+    assert "data-pending" not in found(shown(store), f"?run={NEW}")
+    assert "data-pending" not in found(shown(store), "")
