@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from urllib.parse import quote
 
 import pytest
@@ -115,6 +117,24 @@ def test_a_file_of_everything_is_read_page_by_page(store, monkeypatch):
     keep(store, a_run(), RESULTS)
     answer = from_browser(shown(store), f"{PAGE}/export/dataset.jsonl")
     assert len(answer.text.splitlines()) == 30
+
+
+def test_a_dataset_of_what_failed_is_run_by_the_command_line(app, tmp_path):
+    answer = from_browser(app, f"{PAGE}/export/dataset.jsonl?q={quote('verdict:fail')}")
+    (tmp_path / "failures.jsonl").write_bytes(answer.body)
+    (tmp_path / "bot.py").write_text("def answer(question):\n    n = int(question.split()[2])\n    return str(n * n)\n")
+    suite = {
+        "target": "bot:answer",
+        "datasets": ["failures.jsonl"],
+        "metrics": ["equals"],
+        "gate": {"min_pass_rate": 1},
+    }
+    (tmp_path / "suite.json").write_text(json.dumps(suite))
+    command = [sys.executable, "-m", "evalmark", "run", "suite.json", "-o", "report.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    ran = json.loads((tmp_path / "report.json").read_text())["results"]
+    assert [one["case"]["id"] for one in ran] == [one.trial.case.id for one in RESULTS if one.verdict == "fail"]
 
 
 @pytest.mark.parametrize(
