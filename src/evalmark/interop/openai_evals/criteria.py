@@ -287,7 +287,7 @@ def _with_code(draft: MetricDraft, keys: EvalKeys, builder: ImportBuilder) -> Me
 
 def _built_in(criterion: Mapping[str, Any], name: str, keys: EvalKeys) -> MetricDraft | None:
     """Return a built-in check that means the same as a string check; None if there is none."""
-    operation, reference = criterion.get("operation"), criterion.get("reference")
+    operation, reference = str(criterion.get("operation")), criterion.get("reference")
     graded = _OUTPUT.fullmatch(str(criterion.get("input", "")).strip()) or (
         keys.graded and _ITEM.fullmatch(str(criterion.get("input", "")).strip())
     )

@@ -300,8 +300,8 @@ def messages_in(messages: Any) -> list[tuple[str, str]]:
         GraderError: a message has something else than texts, such as an image.
     """
     found = []
-    for message in list_or_empty(messages):
-        role = _ROLES.get(str(dict_or_empty(message).get("role", "user")))
+    for message in map(dict_or_empty, list_or_empty(messages)):
+        role = _ROLES.get(str(message.get("role", "user")))
         if role is None:
             raise GraderError(f"has a message of the role {message.get('role')!r:.40}")
         content = message.get("content")
@@ -344,7 +344,7 @@ def _require(grader: Mapping[str, Any]) -> None:
 
 
 def _check_string(grader: Mapping[str, Any]) -> None:
-    if grader.get("operation") not in _OPERATIONS:
+    if str(grader.get("operation")) not in _OPERATIONS:
         raise GraderError(f"asks for the operation {grader.get('operation')!r:.40}")
 
 

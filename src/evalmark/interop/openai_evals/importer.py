@@ -70,17 +70,22 @@ def _add_eval(objects: ApiObjects, builder: ImportBuilder, results: ImportBuilde
     """Add the tests of an eval, and return its runs; those of an export of evalmark are added to `results`."""
     criteria = [one for entry in objects.evals for one in list_or_empty(entry.data["testing_criteria"])]
     items = [entry.data["datasource_item"] for entry in objects.items]
-    keys = keys_of(criteria, [*_rows_of(objects.runs), *(entry.data["item"] for entry in objects.rows), *items])
-    for entry in objects.evals:
-        _eval(entry, builder, keys, options)
     runs = sorted(objects.runs, key=_created)
     for entry in runs:
         _check_run(entry)
+    keys = keys_of(criteria, [*_rows_of(objects.runs), *(entry.data["item"] for entry in objects.rows), *items])
+    if any(_model(run.data["data_source"]) for run in runs):
+        keys = keys._replace(graded="")  # a model gives the outputs
+    for entry in objects.evals:
+        _eval(entry, builder, keys, options)
     if builder.side is not None:
         return _add_export(objects._replace(runs=runs), builder, results, keys)
     if runs:
         _target(runs, builder)
     _add_cases(objects, runs, builder, keys)
+    for entry in objects.evals if not builder.cases else ():
+        why = "the files have no rows for it, so there is nothing to ask"
+        builder.part(f"{entry.place} {builder.name!r}", "no effect", why)
     stored = StoredEval(builder.name, keys, builder.metrics, criteria)
     made = runs_of(stored, runs, objects.items, [case["id"] for case in builder.cases])
     if objects.items:

@@ -46,7 +46,8 @@ def runs_of(
     known = {str(run.data.get("id")): run for run in runs}
     groups: dict[str, list[ApiObject]] = {name: [] for name in known}
     for item in items:
-        groups.setdefault(str(item.data.get("run_id")) if item.data.get("run_id") in known else "", []).append(item)
+        name = str(item.data.get("run_id"))
+        groups.setdefault(name if name in known else "", []).append(item)
     places = {name: number for number, name in enumerate(case_ids)}
     return [_run(stored, known.get(name), group, places) for name, group in groups.items() if group]
 
