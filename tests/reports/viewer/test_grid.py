@@ -154,6 +154,16 @@ def test_the_suites_of_one_set_open_as_one_grid(app):
     assert "All in one grid" in alone
 
 
+def test_prompts_on_models_are_titled_by_both(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        targets = ["short@openai/a", "long@openai/a", "short@openai/b"]
+        keep(made, a_run(TWO, target=", ".join(targets)), [answer(1, target, "x", True) for target in targets])
+        text = page(shown(made), f"?run={TWO}")
+    assert titles(text) == ["short", "long", "short"]
+    heads = re.findall(r'<span class="title">.*?</span><small><bdi>(.*?)</bdi></small>', text)
+    assert heads == ["openai/a", "openai/a", "openai/b"]
+
+
 def test_runs_are_matched_by_case_and_an_edited_case_says_so(tmp_path):
     with open_store(tmp_path / "evalmark.db") as made:
         keep(made, a_run(SMALL, name="a", target="t", metrics=METRIC), [answer(n, "t", "x", True) for n in (0, 1)])

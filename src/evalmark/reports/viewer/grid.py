@@ -130,14 +130,17 @@ def _differs(
 
 
 def _columns(runs: Sequence[Run], targets: Sequence[Sequence[str]]) -> Iterator[GridColumn]:
-    """Title each column by its target, or by its run if all runs have the same single target."""
+    """Title each column by its target, a prompt before its model, or by its run if all runs have the same single target."""
     several = len(runs) > 1
     is_one_target = several and all(len(names) == 1 for names in targets) and len({names[0] for names in targets}) == 1
+    are_prompts = all(prompt and model for names in targets for prompt, _, model in (t.partition("@") for t in names))
     number = 0
     for run, names in zip(runs, targets, strict=True):
         label = run_label(run, runs)
         for target in names:
-            title, below = (label, target) if is_one_target else (target or "outputs", label if several else "")
+            prompt, _, model = target.partition("@") if are_prompts else (target or "outputs", "", "")
+            of = [model, label if several else ""]
+            title, below = (label, target) if is_one_target else (prompt, " · ".join(filter(None, of)))
             yield GridColumn(number=number, run=run, target=target, title=title, below=below)
             number += 1
 
