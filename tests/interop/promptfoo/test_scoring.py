@@ -157,7 +157,7 @@ def test_measures_of_retrieval_become_criteria_with_what_they_measure(tmp_path, 
     "prompt",
     [
         "Is {{ output }} from {{city}} {{ rubric }}?",
-        '[{"role": "system", "content": "Is {{output | dump}} from {{city}}"}, {"role": "user", "content": "{{rubric}}?"}]',
+        '[{"role": "system", "content": "Is {{output}}{% raw %}{% endraw %} from {{city}}"}, {"role": "user", "content": "{{rubric}}?"}]',
         "file://prompt.txt",
     ],
 )

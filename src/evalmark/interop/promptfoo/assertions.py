@@ -410,7 +410,7 @@ def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
 
 def _variable(name: str, variables: Mapping[str, Any]) -> str:
     """Return the text of a variable, or of a part of one."""
-    if name in ("output", "rubric") or name.startswith("env."):
+    if name.startswith("env.") or (name in ("output", "rubric") and name not in variables):
         raise UnsupportedAssertionError(f"it fills in {name!r:.40}, which is no variable of the test")
     content: Any = variables
     for key in name.split("."):
@@ -627,8 +627,6 @@ def _unless_negated(text: str, assertion: Mapping[str, Any]) -> str:
 
 
 _WITH_OWN_PROMPT = ("llm-rubric", "model-graded-closedqa")
-_SLOT = re.compile(r"\{\{-?\s*(output|completion|rubric|criteria)\s*(?:\|\s*(?:dump|safe)\s*)*-?\}\}")
-"""Where a prompt of a user's own shows the output and the rubric."""
 
 
 def _with_own_prompt(rubric: str, assertion: Mapping[str, Any], scope: AssertionScope) -> tuple[str, str]:
@@ -636,7 +634,7 @@ def _with_own_prompt(rubric: str, assertion: Mapping[str, Any], scope: Assertion
     found = assertion.get("rubricPrompt") or scope.options.get("rubricPrompt")
     if not found:
         return rubric, ""
-    prompt = _value_of(found, scope) if isinstance(found, str) else found
+    prompt = without_raw_marks(_value_of(found, scope)) if isinstance(found, str) and not is_inline(found) else found
     if isinstance(prompt, str) and prompt.lstrip().startswith("["):
         with suppress(DataError):
             prompt = parse_json(prompt, "rubricPrompt")
@@ -644,10 +642,9 @@ def _with_own_prompt(rubric: str, assertion: Mapping[str, Any], scope: Assertion
         prompt = "\n\n".join(str(dict_or_empty(message).get("content", "")) for message in prompt)
     if not isinstance(prompt, str):
         raise UnsupportedAssertionError("its own `rubricPrompt` is neither a text nor a chat")
-    texts = {"output": _SHOWN, "completion": _SHOWN, "rubric": rubric, "criteria": rubric}
-    parts = _SLOT.split(str(without_raw_marks(prompt)))
-    filled = [texts[part] if at % 2 else str(fill_variables(part, scope.variables)) for at, part in enumerate(parts)]
-    return "".join(filled), "its own prompt becomes the criterion, and evalmark asks for the reply in its own form"
+    shown = {"output": _SHOWN, "completion": _SHOWN, "rubric": rubric, "criteria": rubric}
+    filled = fill_variables(prompt, {**scope.variables, **shown})
+    return str(filled), "its own prompt becomes the criterion, and evalmark asks for the reply in its own form"
 
 
 _SHOWN = "(the answer that is shown below)"
