@@ -35,7 +35,7 @@ PLACES = {
     "run": (f"{run_path(WORSE)}?sort=score:contains", 980, ("light", "dark")),
     "compare": (f"/compare?run={WORSE}&baseline={LIKED}&went=worse", 1180, ("light", "dark")),
     "case": (f"{run_path(RAG)}?text={CASE}", 860, ("light",)),
-    "label": (f"/label/queue?what=run:{WORSE}&n=12", 470, ("light",)),
+    "label": (f"/label?what=run:{WORSE}&n=12", 470, ("light",)),
 }
 """Where each page stands, how high its picture is, and in which schemes it is taken."""
 WIDTH = 1280
@@ -90,6 +90,9 @@ def look(page: Page, name: str, address: str) -> None:
     if name == "case":
         page.click("table.cases tbody a.name")
     if name == "label":
+        page.click("button:text('Begin')")
+        page.wait_for_selector("h1:text('Output 1 of')")
+        page.wait_for_load_state("load")
         for number in range(LABELLED):
             page.keyboard.press("d" if number == 2 else "u")
             page.wait_for_selector(f"h1:text('Output {number + 2} of')")

@@ -48,7 +48,7 @@ function focus(made, held) {
 }
 
 function announce(made, fields, sender) {
-  const what = fields.get("withdraw") ? "Withdrawn" : fields.get("liked") ? sender.textContent.trim() : "Saved";
+  const what = fields.get("withdraw") ? "Withdrawn" : fields.get("liked") ? sender.ariaLabel || sender.textContent.trim() : "Saved";
   const about = made.closest("tr, li, article")?.querySelector("th, h3, a")?.querySelector("bdi")?.textContent;
   document.dispatchEvent(new CustomEvent("evalmark:said", { detail: about ? `${what}: ${about}` : what }));
 }
