@@ -128,7 +128,7 @@ def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     followed.write(*range(2, 9), 0)
     comes(page, "text=9 trials so far")
     assert page.locator("table.cases tbody tr").count() == 9
-    assert page.inner_text("table.cases tbody tr >> nth=0 >> a.name") == "case-000"
+    assert page.inner_text("table.cases tbody tr >> nth=0 >> a.name") == "What is 0 times 0?"
     assert before.is_visible(), "the row that was there already is the same one"
     followed.end()
     comes(page, "text=The run has ended.")
@@ -194,12 +194,12 @@ def test_a_row_that_is_in_use_stays_when_it_would_leave_the_page(followed, page)
 
 def test_the_list_is_followed_while_a_run_is_under_way(followed, page):
     page.goto(followed.page("/"))
-    page.fill("input[name=text]", "typed")
+    page.fill("input[name=text]", "squares")
     followed.write(1, 3)
     comes(page, "tr[data-id] >> text=50 %")
     followed.end()
     comes(page, "text=All runs have ended.")
-    assert page.input_value("input[name=text]") == "typed"
+    assert page.input_value("input[name=text]") == "squares"
 
 
 def test_a_tab_that_nobody_sees_asks_for_nothing(followed, page):

@@ -137,9 +137,9 @@ def choose_what_failed(page) -> None:
     page.select_option("select[name=verdict]", "fail")
     page.fill("input[name=q]", "tag:odd")
     page.keyboard.press("Enter")
-    expect(page.locator("table.cases tbody a.name")).to_have_text(["n3", "n5", "n11"])
+    expect(page.locator("table.cases tbody a.name")).to_have_text([f"What is {n} times {n}?" for n in (3, 5, 11)])
     page.click("table.cases tbody a.name >> nth=1")
-    expect(page.locator("h1")).to_have_text("n5")
+    expect(page.locator("h1")).to_have_text("What is 5 times 5?")
     for part in ("What is 5 times 5?", "25", "I could not say."):
         expect(page.locator("main").get_by_text(part, exact=True).first).to_be_visible()
 
@@ -165,7 +165,7 @@ def test_with_keys_and_a_mouse(browser, address):
         page.keyboard.press("d")
         expect(page.locator(".answered .labelled").first).to_contain_text("bad")
         page.keyboard.press("j")
-        expect(page.locator("h1")).to_have_text("n11")
+        expect(page.locator("h1")).to_have_text("What is 11 times 11?")
         page.go_back()
         page.go_back()
         page.reload()
@@ -179,7 +179,7 @@ def test_without_a_script(browser, address):
     with person(browser, address, java_script_enabled=False) as page:
         choose_what_failed(page)
         page.click("a[rel=next]")
-        expect(page.locator("h1")).to_have_text("n11")
+        expect(page.locator("h1")).to_have_text("What is 11 times 11?")
         page.click(".answered button[value=up]")
         expect(page.locator(".answered .labelled").first).to_contain_text("good")
         compare_both(page)
