@@ -198,6 +198,7 @@ def _request(assertion: Mapping[str, Any], change: str = "") -> AssertionRequest
 
 def _javascript(assertion: Mapping[str, Any]) -> AssertionRequest:
     """Convert code in JavaScript that is computed here."""
+    _checked_number(assertion, "threshold")
     code, change = str(assertion["value"]), ""
     line = code.strip()
     if "\n" not in code.rstrip() and re.match(r"return\b", line):
@@ -229,8 +230,19 @@ def _computed(base: str, assertion: Mapping[str, Any]) -> AssertionRequest:
     return _request({**assertion, "value": value}, change)
 
 
+def _checked_number(assertion: Mapping[str, Any], key: str) -> None:
+    """Refuse a number that cannot be computed with, such as infinity."""
+    number = assertion.get(key)
+    if number is not None and not (is_number(number) and -_LARGEST < number < _LARGEST):
+        raise UnsupportedAssertionError(f"its `{key}` is not a number")
+
+
+_LARGEST = 10**15
+
+
 def _checked_value(base: str, assertion: Mapping[str, Any]) -> None:
     value = assertion.get("value")
+    _checked_number(assertion, "threshold")
     if base in ("latency", "cost"):
         if not is_number(assertion.get("threshold")):
             raise UnsupportedAssertionError(f"its `threshold` is not a number, which {base} needs")
@@ -309,11 +321,12 @@ def _set(assertion: Mapping[str, Any], scope: AssertionScope) -> AssertionReques
     """
     members: list[AssertionRequest] = []
     weights: list[float] = []
-    for item in list_or_empty(assertion.get("assert")):
+    _checked_number(assertion, "threshold")
+    for item in map(dict_or_empty, list_or_empty(assertion.get("assert"))):
         weight = item.get("weight", 1)
         if weight == 0 and item.get("type") != "assert-set":
             continue  # it changes neither the mean nor what passes
-        if not is_number(weight) or weight < 0:
+        if not is_number(weight) or not 0 <= weight < _LARGEST:
             raise UnsupportedAssertionError("the weight of an assertion of the set is not a number from 0")
         try:
             members.append(read_assertion(item, scope))
@@ -597,7 +610,7 @@ def _similar(value: Any, assertion: Mapping[str, Any]) -> Found:
 
 def _latency(value: Any, assertion: Mapping[str, Any]) -> Found:
     most = assertion.get("threshold")
-    if not is_number(most) or most <= 0:
+    if not is_number(most) or not 0 < most < _LARGEST:
         raise UnsupportedAssertionError("its `threshold` is not a number of milliseconds")
     return "time", {"seconds": most / 1000}, None
 
