@@ -5,6 +5,8 @@ import json
 import pytest
 import yaml
 
+from evalmark.cli.commands.file_checks import validate
+from evalmark.core.settings import Settings
 from evalmark.errors import DataError
 from evalmark.interop.promptfoo.importer import import_promptfoo
 from tests.interop.shared.carried import laid_out
@@ -59,6 +61,20 @@ def test_a_picture_in_a_variable_is_a_data_url(tmp_path):
     written = yaml.safe_load(result.files["prompt-1.prompt.yml"])
     assert written["messages"] == [{"role": "user", "content": "Which city?\n{{ city }}"}]
     assert written["inputs"] == {"city": {"type": "image"}}
+
+
+def test_the_address_of_a_picture_in_a_prompt_is_in_every_case(tmp_path):
+    part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    prompt = json.dumps([{"role": "user", "content": [{"type": "text", "text": "{{city}}?"}, part]}])
+    rows, lost, result = cases_of(tmp_path, {"tests": [{"vars": {"city": "Oslo"}}], "prompts": [prompt]})
+    written = yaml.safe_load(result.files["prompt-1.prompt.yml"])
+    [(name, kind)] = written["inputs"].items()
+    assert (kind, rows[0]["input"], lost) == (
+        {"type": "image"},
+        {name: "https://example.com/a.png", "city": "Oslo"},
+        [],
+    )
+    assert validate(laid_out(tmp_path / "in", result.files) / "suite.yaml", Settings()) == []
 
 
 @pytest.mark.parametrize(

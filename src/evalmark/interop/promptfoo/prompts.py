@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
+from evalmark.core.values.plain_data import fingerprint
 from evalmark.inputs.documents.document import Document, load_document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.json_walk import json_path
@@ -66,9 +67,13 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
         return
     for name, (messages, inputs) in found:
         names = [other.name for other in builder.prompts]
+        types = {key: {"type": one["type"]} for key, one in inputs.items()}
+        constants = {key: one["default"] for key, one in inputs.items() if "default" in one}
         wanted = str(label) if label and len(found) == 1 else name or f"prompt-{len(names) + 1}"
         wanted = wanted if wanted not in names else f"{wanted}-{len(names) + 1}"
-        builder.prompts.append(PromptText(name=wanted, messages=messages, place=where, inputs=inputs, fills_gaps=True))
+        builder.prompts.append(
+            PromptText(name=wanted, messages=messages, place=where, inputs=types, constants=constants, fills_gaps=True)
+        )
         builder.part(where, "kept", "a prompt file")
 
 
@@ -173,6 +178,6 @@ def _part(part: Any, inputs: Data) -> str:
         return f"{{{{ {variable[1]} }}}}"
     if is_template(url):
         raise UnsupportedPromptError("it builds the address of a picture from variables")
-    name = f"picture_{len(inputs) + 1}"
+    name = f"picture_{fingerprint(url)[:6]}"
     inputs[name] = {"type": "image", "default": url}
     return f"{{{{ {name} }}}}"

@@ -48,6 +48,8 @@ class PromptText:
     place: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """What the prompt file declares of its variables, such as their types."""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    """Variables with the same value in every case, such as the address of a picture."""
     fills_gaps: bool = False
     """Whether a variable that a case lacks is an empty text, as in other tools; else it is a fault of the case."""
 
@@ -300,9 +302,12 @@ def _uniform_inputs(builder: ImportBuilder) -> list[Data]:
     """Return the cases with mappings as inputs, where some have one already or a service reads its parts."""
     inputs = [case.get("input") for case in builder.cases]
     services = [draft for draft in builder.targets if draft.prompt is None]
-    if not builder.targets or not (services or any(value is None or isinstance(value, Mapping) for value in inputs)):
+    constants = {name: value for prompt in builder.prompts for name, value in prompt.constants.items()}
+    if not builder.targets or not (
+        services or constants or any(value is None or isinstance(value, Mapping) for value in inputs)
+    ):
         return builder.cases
-    gaps = {name: "" for draft in services for name in draft.variables}
+    gaps = {name: "" for draft in services for name in draft.variables} | constants
     mappings = [value if isinstance(value, Mapping) else {} if value is None else {"input": value} for value in inputs]
     return [{**case, "input": gaps | dict(value)} for case, value in zip(builder.cases, mappings, strict=True)]
 
