@@ -122,6 +122,7 @@ function merge(old, fresh) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;
   }
+  if (old.dataset?.unfolded !== undefined) return; // the reader unfolded this row (reading.js)
   const before = sent.get(old) ?? attributes(old);
   const now = attributes(fresh);
   for (const [name, value] of now) if (before.get(name) !== value) old.setAttribute(name, value);
