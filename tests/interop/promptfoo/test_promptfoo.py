@@ -221,7 +221,7 @@ def test_a_python_file_is_taken_along_only_where_the_user_names_it(tmp_path):
     assert named.files["checks.py"] == CHECK
     (metric,) = suite["metrics"]
     settings = metric["evalmark.scorers:PythonAssertion"]
-    assert settings == {"file": "checks.py", "function": "get_assert", "name": "get_assert"}
+    assert settings == {"file": "checks.py", "function": "get_assert", "name": "checks"}
 
 
 def test_a_function_of_promptfoo_judges_with_its_context(tmp_path):

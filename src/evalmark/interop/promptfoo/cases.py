@@ -67,7 +67,7 @@ def add_tests(tests: Sequence[Test], builder: ImportBuilder, options: ImportOpti
 def _metric(one: AssertionRequest) -> MetricDraft:
     """Return the metric of an assertion that all tests have."""
     scorer = "evalmark.scorers:PromptfooAssertion" if one.scorer == PROMPTFOO else one.scorer
-    kind = str(dict_or_empty(one.settings.get("assertion")).get("type") or one.settings.get("function") or one.scorer)
+    kind = str(dict_or_empty(one.settings.get("assertion")).get("type") or one.scorer)
     return MetricDraft(
         name=one.name or kind, scorer=scorer, settings=one.settings, threshold=one.threshold, judge=one.judge
     )
@@ -87,10 +87,9 @@ def _code_names(requests: Sequence[AssertionRequest]) -> dict[str, str]:
     """Return a name for each function that only some tests ask for."""
     names: dict[str, str] = {}
     for one in requests:
-        first = one.name or str(one.settings.get("function") or Path(str(one.settings["file"])).stem)
-        name, number = first, 2
+        name, number = one.name, 2
         while name in names.values() and canonical(one.shape) not in names:
-            name, number = f"{first}-{number}", number + 1
+            name, number = f"{one.name}-{number}", number + 1
         names.setdefault(canonical(one.shape), name)
     return names
 

@@ -70,11 +70,16 @@ def allowed_code(
     return AssertionRequest(
         scorer=PYTHON if is_python else NODE,
         settings={key: setting for key, setting in settings.items() if setting},
-        name=str(assertion.get("metric") or ""),
+        name=str(assertion.get("metric") or _usual_name(base, named)),
         change=""
         if is_known
         else "the context has `vars`, `config`, `test` and the input as `prompt`, and nothing of the provider",
     )
+
+
+def _usual_name(base: str, named: tuple[str, str] | None) -> str:
+    """Return the name of a metric whose assertion has none: that of its function or file, or the type of inline code."""
+    return base if named is None else named[1] or Path(named[0]).stem
 
 
 def is_code(request: AssertionRequest) -> bool:

@@ -174,7 +174,7 @@ def json_path_of(code: str) -> str | None:
     """Return the JSONPath of a JavaScript expression that only names a part of the response; None for other code.
 
     >>> json_path_of("json.choices[0].message?.content"), json_path_of("(json) => json['a b']"), json_path_of("f(json)")
-    ("$.choices[0].message.content", "$['a b']", None)
+    ('$.choices[0].message.content', "$['a b']", None)
     """
     text = code.strip().rstrip(";").strip()
     arrow = _ARROW.match(text)
