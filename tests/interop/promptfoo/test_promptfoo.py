@@ -13,15 +13,11 @@ from evalmark.core.settings import Settings
 from evalmark.errors import ConfigError, DataError
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.suites.reader import read_suite
-from evalmark.interop.promptfoo.assertions import (
-    AssertionScope,
-    UnsupportedAssertionError,
-    read_assertion,
-    with_raw_marks,
-    without_raw_marks,
-)
+from evalmark.interop.promptfoo.assertion_requests import AssertionScope, UnsupportedAssertionError
+from evalmark.interop.promptfoo.assertions import read_assertion
 from evalmark.interop.promptfoo.importer import import_promptfoo
 from evalmark.interop.promptfoo.scorers import PythonAssertion
+from evalmark.interop.promptfoo.variables import with_raw_marks, without_raw_marks
 from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.testing.chat import ScriptedModel

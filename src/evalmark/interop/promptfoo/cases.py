@@ -12,15 +12,8 @@ from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.interop.shared.import_result import PartOutcome
 from evalmark.interop.shared.items import dict_or_empty, generated_row_id, input_from, is_number
 
-from .assertions import (
-    AssertionRequest,
-    AssertionScope,
-    UnsupportedAssertionError,
-    ignored_keys,
-    read_assertion,
-    reference_of,
-    row_check,
-)
+from .assertion_requests import AssertionRequest, AssertionScope, UnsupportedAssertionError, reference_of, row_check
+from .assertions import ignored_keys, read_assertion
 from .code import allowed_code, code_entry, is_code
 from .tests import Test
 

@@ -14,16 +14,11 @@ from evalmark.interop.shared.import_builder import ImportBuilder
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.interop.shared.items import is_number
 
-from .assertions import (
-    AssertionRequest,
-    AssertionScope,
-    UnsupportedAssertionError,
-    code_file,
-    fill_variables,
-    is_inline,
-    transforms_in,
-)
+from .assertion_requests import AssertionRequest, AssertionScope, UnsupportedAssertionError
+from .assertion_values import code_file, is_inline
+from .assertions import transforms_in
 from .scorers import function_body
+from .variables import fill_variables
 
 PYTHON = "evalmark.scorers:PythonAssertion"
 NODE = "evalmark.scorers:NodeAssertion"

@@ -11,7 +11,7 @@ from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_o
 from evalmark.interop.shared.items import texts_of
 from evalmark.scoring.binding.text import text_of
 
-from .assertions import with_raw_marks
+from .variables import with_raw_marks
 
 Data = dict[str, Any]
 

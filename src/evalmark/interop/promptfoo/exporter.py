@@ -22,15 +22,10 @@ from evalmark.interop.shared.model_names import from_promptfoo, to_promptfoo
 from evalmark.interop.shared.results import REST, native_score, native_trial, remainder_of, verdicts_of
 from evalmark.scoring.binding.text import text_of
 
-from .assertions import (
-    AssertionRequest,
-    AssertionScope,
-    UnsupportedAssertionError,
-    read_assertion,
-    reference_of,
-    with_raw_marks,
-)
+from .assertion_requests import AssertionRequest, AssertionScope, UnsupportedAssertionError, reference_of
+from .assertions import read_assertion
 from .exported_assertions import assertion_of, assertions_with_raw_marks, unsupported_reason
+from .variables import with_raw_marks
 
 Data = dict[str, Any]
 CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"

@@ -16,7 +16,8 @@ from evalmark.interop.shared.import_builder import ImportBuilder
 from evalmark.interop.shared.items import dict_or_empty, list_or_empty, list_or_one
 from evalmark.interop.shared.tables import RawRow, read_rows
 
-from .assertions import TYPES, UnsupportedAssertionError, fill_variables, without_raw_marks
+from .assertion_requests import UnsupportedAssertionError
+from .assertions import TYPES
 from .sources import (
     CODE_ENDINGS,
     UnreadableSourceError,
@@ -27,6 +28,7 @@ from .sources import (
     variables_from,
 )
 from .templates import variables_of
+from .variables import fill_variables, without_raw_marks
 
 Data = dict[str, Any]
 MOST = 100_000

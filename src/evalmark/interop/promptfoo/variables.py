@@ -1,0 +1,95 @@
+"""Fill promptfoo's variables into the texts of a test."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evalmark.prompts.templates.interpreter import RenderBudget, render_template
+from evalmark.prompts.templates.template import BrokenTemplateError
+
+from .assertion_requests import UnsupportedAssertionError
+from .templates import converted
+
+_VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*-?\}\}")
+_RAW = ("{% raw %}", "{% endraw %}")
+_BRACES = re.compile(r"\{\{|\{%|\{#")
+
+
+def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
+    """Fill in the variables of a text, or of the texts in a list, as promptfoo does; a missing one is empty.
+
+    Raises:
+        UnsupportedAssertionError: the template does what evalmark's templates cannot, or a variable is not plain.
+    """
+    if isinstance(value, list):
+        return [fill_variables(item, variables) for item in value]
+    if not isinstance(value, str) or without_raw_marks(value) != value:
+        return without_raw_marks(value)
+    parts = _VARIABLE.split(value)
+    if any(_BRACES.search(part) for part in parts[::2]):
+        return _rendered(value, variables)
+    for at, name in enumerate(parts[1::2]):
+        parts[2 * at + 1] = _variable(name, variables)
+    return "".join(parts)
+
+
+def _variable(name: str, variables: Mapping[str, Any]) -> str:
+    """Return the text of a variable, or of a part of one."""
+    if name.startswith("env.") or (name in ("output", "rubric") and name not in variables):
+        raise UnsupportedAssertionError(f"it fills in {name!r:.40}, which is no variable of the test")
+    content: Any = variables
+    for key in name.split("."):
+        content = content.get(key) if isinstance(content, Mapping) else None
+    if content is None:
+        return ""
+    if not isinstance(content, (str, int, float)):
+        raise UnsupportedAssertionError(f"it fills in the variable {name!r:.40}, which is neither a text nor a number")
+    return js_text(content)
+
+
+def _rendered(value: str, variables: Mapping[str, Any]) -> str:
+    """Fill in a template with filters, conditions or loops, which mean the same in promptfoo's template language."""
+    try:
+        message = render_template(converted(value), dict(variables), RenderBudget())
+    except BrokenTemplateError as fault:
+        raise UnsupportedAssertionError(f"it is a template that does more than fill in variables: {fault}") from None
+    if message.missing or not all(isinstance(piece, str) for piece in message.pieces):
+        missing = ", ".join(message.missing) or "a picture"
+        raise UnsupportedAssertionError(f"it is a template that needs {missing}, which the test does not have")
+    return "".join(map(str, message.pieces))
+
+
+def js_text(value: Any) -> str:
+    """Format a value as JavaScript does.
+
+    >>> js_text(True), js_text(2.0), js_text("x")
+    ('true', '2', 'x')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
+
+
+def with_raw_marks(value: Any) -> Any:
+    """Protect texts with braces from promptfoo's templating by Nunjucks raw marks."""
+    if isinstance(value, str):
+        return f"{_RAW[0]}{value}{_RAW[1]}" if _BRACES.search(value) and "endraw" not in value else value
+    if isinstance(value, list):
+        return [with_raw_marks(item) for item in value]
+    return {key: with_raw_marks(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def without_raw_marks(value: Any) -> Any:
+    """Remove the marks that `with_raw_marks` adds.
+
+    >>> without_raw_marks(with_raw_marks(["{{x}}", 1])), with_raw_marks("{{x}}")
+    (['{{x}}', 1], '{% raw %}{{x}}{% endraw %}')
+    """
+    if isinstance(value, str):
+        is_raw = value.startswith(_RAW[0]) and value.endswith(_RAW[1]) and value.count("endraw") == 1
+        return value[len(_RAW[0]) : -len(_RAW[1])] if is_raw else value
+    if isinstance(value, list):
+        return [without_raw_marks(item) for item in value]
+    return {key: without_raw_marks(item) for key, item in value.items()} if isinstance(value, dict) else value
