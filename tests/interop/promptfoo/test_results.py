@@ -60,6 +60,52 @@ def test_results_of_several_prompts_name_them_as_the_suite_does(tmp_path):
     assert names == {"short@p:x", "prompt-2@p:x"}
 
 
+HEADS = [
+    {"raw": "Say {{city}}\n", "label": "prompts/polite.txt: Say {{city}}\n", "provider": "p:x"},
+    {"raw": "Name {{city}}", "label": "Name {{city}}", "provider": "p:x"},
+    {"raw": "Tell {{city}}", "label": "teller", "provider": "p:x"},
+]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "with_heads", "targets"),
+    [
+        ((0,), True, {"p:x"}),
+        ((0,), False, {"p:x"}),
+        ((1,), False, {"p:x"}),
+        ((0, 1, 2), True, {"polite@p:x", "prompt-2@p:x", "teller@p:x"}),
+        ((0, 1, 2), False, {"polite@p:x", "prompt-2@p:x", "teller@p:x"}),
+        ((2, 1, 0), True, {"polite@p:x", "prompt-2@p:x", "teller@p:x"}),
+    ],
+    ids=["one file", "one file, no list of prompts", "one text, no list", "three", "three, no list", "another order"],
+)
+def test_a_prompt_is_one_target_although_each_result_has_it_with_its_variables_filled_in(
+    tmp_path, numbers, with_heads, targets
+):
+    rows = [
+        row(city, prompt=HEADS[n]["raw"].replace("{{city}}", city), label=HEADS[n]["label"], promptIdx=n, testIdx=test)
+        for n in numbers
+        for test, city in enumerate(["Oslo", "Rome"])
+    ]
+    heads = {"prompts": HEADS} if with_heads else {}
+    (tmp_path / "r.json").write_text(json.dumps({"results": {"version": 3, **heads, "results": rows}}))
+    assert {one.trial.target for one in import_promptfoo(tmp_path / "r.json").run.results} == targets
+
+
+def test_prompts_in_files_are_called_by_their_files_as_in_the_results(tmp_path):
+    config = {
+        "prompts": ["prompts/*.txt", "Say {{city}}"],
+        "providers": ["openai:a"],
+        "tests": [{"vars": {"city": "x"}}],
+    }
+    files = {"p.yaml": yaml.safe_dump(config), "prompts/polite.txt": "Dear {{city}}", "prompts/two.txt": "A\n---\nB"}
+    laid_out(tmp_path, files)
+    written = import_promptfoo(tmp_path / "p.yaml").files
+    assert sorted(name for name in written if name.endswith(".prompt.yml")) == [
+        "polite.prompt.yml", "prompt-4.prompt.yml", "two-3.prompt.yml", "two.prompt.yml",
+    ]  # fmt: skip
+
+
 def test_a_test_is_called_by_its_description_in_the_suite_and_in_the_results(tmp_path):
     tests = [
         {"description": "the north", "vars": {"city": "Oslo"}},

@@ -170,7 +170,7 @@ def test_prompts_are_read_as_promptfoo_reads_them(tmp_path, prompts, files, cont
 def test_a_prompt_may_lie_at_the_root_of_the_project(tmp_path):
     laid_out(tmp_path, {"pyproject.toml": "", "prompts/p.md": "Say {{city}}"})
     _, lost, result = cases_of(tmp_path / "evals", {"prompts": ["prompts/p.md"], "tests": [{"vars": {"city": "Oslo"}}]})
-    assert ("Say {{city}}" in result.files["prompt-1.prompt.yml"], lost) == (True, [])
+    assert ("Say {{city}}" in result.files["p.prompt.yml"], lost) == (True, [])
 
 
 def test_a_plan_for_red_teaming_is_no_eval(tmp_path):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from .templates import converted, is_template, named_environment, without_safe
 
 Data = dict[str, Any]
 _TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", ".csv", ".jsonl", ".xlsx", ".xls")
+_FILE_IN_LABEL = re.compile(r"([^\n:]+\.(?:txt|json|jsonl|md|yaml|yml|j2|prompt))(?:: |$)")
+"""The file of a prompt, in the label that promptfoo's results give it: the path, and often the text."""
 _DATA = re.compile(r'\{(?![{%#]).*\}$|\[\s*(["{\[\]0-9-]|true|false|null).*\]$|\[\s*\]$', re.DOTALL)
 """Texts that promptfoo reads as JSON."""
 _DUMPED = re.compile(
@@ -77,6 +79,17 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
         builder.part(where, "kept", "a prompt file")
 
 
+def prompt_name(wanted: str, taken: Collection[str]) -> str:
+    """Return the name of a prompt: the wanted one, with its number if that is taken or empty."""
+    return wanted if wanted and wanted not in taken else f"{wanted or 'prompt'}-{len(taken) + 1}"
+
+
+def name_in_label(label: str) -> str:
+    """Return the name that a config gives to the prompt of a file, read from its label in results; else an empty one."""
+    file = _FILE_IN_LABEL.match(label)
+    return Path(file[1]).stem if file else ""
+
+
 def _texts(text: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the prompts of a text, or of the files that it names, with their names if they have any."""
     name = text.removeprefix("file://")
@@ -99,7 +112,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     if ending in (".xlsx", ".xls"):
         raise UnsupportedPromptError("prompts in a table of Excel are not read; save it as CSV")
     if ending in (".yaml", ".yml"):
-        yield "", json.dumps(load_document(path).data, ensure_ascii=False)
+        yield path.stem, json.dumps(load_document(path).data, ensure_ascii=False)
         return
     if ending == ".csv":
         for row in read_rows(path, (), lambda note: None):
@@ -109,7 +122,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     parts = re.split(r"\n---\r?\n", f"\n{read}\n") if ending == ".txt" else [read]
     for part in read.splitlines() if ending == ".jsonl" else parts:
         if part.strip():
-            yield "", part.strip() if ending != ".md" else part
+            yield path.stem, part.strip() if ending != ".md" else part
 
 
 def _prompt(text: str) -> tuple[list[dict[str, str]], Data]:

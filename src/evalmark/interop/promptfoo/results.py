@@ -17,6 +17,8 @@ from evalmark.interop.shared.items import dict_or_empty
 from evalmark.interop.shared.results import REST, result_from
 
 from .exporter import graded_parts, is_broken, native_of, variables_of_result
+from .prompts import name_in_label, prompt_name
+from .templates import is_template
 from .tests import MOST_LETTERS, unique_descriptions
 
 Data = dict[str, Any]
@@ -31,6 +33,8 @@ class ResultsFile:
     """Each result with its place."""
     created: str = ""
     config: Any = None
+    prompts: list[Any] = field(default_factory=list)
+    """The prompts before their variables are filled in, each once for each provider; empty if the file has none."""
 
 
 def read_results(path: Path) -> ResultsFile | None:
@@ -82,6 +86,8 @@ def _take(stream: JsonStream, results: ResultsFile) -> bool:
         if key == "results" and stream.peek() == "[":
             has_rows = True
             results.rows += _rows(stream, results.path)
+        elif key == "prompts" and stream.peek() == "[":
+            results.prompts = _value(stream)
         elif key == "timestamp" and isinstance(timestamp := _value(stream), str):
             results.created = f"{timestamp[:19]}Z" if len(timestamp) >= 19 else ""
         elif key != "timestamp":
@@ -105,19 +111,31 @@ def _value(stream: JsonStream) -> Any:
     return value
 
 
-def _prompt_of(row: Data) -> str:
-    prompt = row.get("prompt")
-    return str(prompt.get("raw")) if isinstance(prompt, dict) else str(prompt)
+def _template_of(row: Data, results: ResultsFile) -> tuple[str, str]:
+    """Return the text and the label of the prompt of a result.
+
+    The row itself has the text with its variables filled in, which is another one for each test.
+    """
+    number, prompt = row.get("promptIdx"), row.get("prompt")
+    if type(number) is int and 0 <= number < len(results.prompts):
+        prompt = results.prompts[number]
+    if not isinstance(prompt, dict):
+        return str(prompt), ""
+    label = prompt.get("label") or prompt.get("display")
+    return (str(prompt.get("raw")), label) if isinstance(label, str) else (str(prompt.get("raw")), "")
 
 
 def _prompt_names(results: ResultsFile) -> dict[str, str]:
-    """Return a name for each prompt, its label or `prompt-1`; nothing if there is only one."""
+    """Return the name of each prompt in the suite by its label, or else its text; nothing if there is only one."""
+    rows = [row for row, _ in results.rows]
+    if all(type(row.get("promptIdx")) is int for row in rows):
+        rows.sort(key=lambda row: row["promptIdx"])  # results of fast models come first
     names: dict[str, str] = {}
-    for row, _ in results.rows:
-        text = _prompt_of(row)
-        label = dict_or_empty(row.get("prompt")).get("label")
-        is_own = isinstance(label, str) and label.isprintable() and len(label) <= MOST_LETTERS and text not in label
-        names.setdefault(text, str(label) if is_own else f"prompt-{len(names) + 1}")
+    for row in rows:
+        text, label = _template_of(row, results)
+        is_own = label.isprintable() and len(label) <= MOST_LETTERS and text not in label and not is_template(label)
+        if (label or text) not in names:
+            names[label or text] = prompt_name(name_in_label(label) or (label if is_own else ""), names.values())
     return names if len(names) > 1 else {}
 
 
@@ -140,7 +158,8 @@ def add_results(results: ResultsFile, builder: ImportBuilder) -> None:
         # The oldest layout has no numbers of tests.
         position = positions.setdefault(canonical(variables_of_result(row)), len(positions))
         row = row if "testIdx" in row else {**row, "testIdx": position}
-        native = native_of(row, builder.name, prompt=prompts.get(_prompt_of(row), ""), names=names)
+        text, label = _template_of(row, results)
+        native = native_of(row, builder.name, prompt=prompts.get(label or text, ""), names=names)
         key = (native["trial"]["target"], native["trial"]["position"])
         native["trial"]["repeat"] = repeats[key] = repeats.get(key, -1) + 1
         builder.results.append(result_from(native, dict_or_empty(row.get("metadata")).get(REST), place))
