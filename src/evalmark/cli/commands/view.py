@@ -135,6 +135,8 @@ def _first_page(store: "Store", run: str | None, sample: int | None) -> str:
         if sample is not None:
             raise ConfigError("--sample is a sample of a run; name the run.")
         return "/"
+    if "/" in run:
+        return _page_of(store, run, sample)
     opened = store.run(run)
     identity = opened.id
     if sample is None:

@@ -25,10 +25,5 @@ class ImportOptions:
             return True
         return file is not None and any(Path(name).resolve() == file.resolve() for name in self.code)
 
-    @property
-    def code_files(self) -> tuple[Path, ...]:
-        """The named files."""
-        return tuple(Path(name) for name in self.code if name != ALL)
-
 
 DEFAULT_OPTIONS = ImportOptions()
