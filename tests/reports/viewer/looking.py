@@ -58,6 +58,13 @@ MADE = """() => {
     }
     return faults;
 }"""
+UNDER_A_FINGER = """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, summary')].filter(one => {
+    if (!one.checkVisibility({visibilityProperty: true}) || one.closest('.visually-hidden, .skip, thead, .rich, .out, label')) return false;
+    const box = one.getBoundingClientRect();
+    const isWords = one.localName === 'a' && getComputedStyle(one).display === 'inline';
+    return !isWords && box.width > 1 && box.height < 43.5;
+}).map(one => `${Math.round(one.getBoundingClientRect().height)} high: ${one.outerHTML.slice(0, 90)}`)"""
+"""Controls that are too low for a finger; those of a label have its height, and links in a sentence that of its line."""
 CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()
     && !one.closest('svg, .visually-hidden') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
 SHOWN = """[...document.querySelectorAll('header, button, input, select')].filter(one => one.checkVisibility())
@@ -95,6 +102,7 @@ def faults_of(page) -> Mapping[str, list[str]]:
     found["axe, dark, 320"] = page.evaluate(FOUND, COLOURS)
     _set(page, NARROW, "light")
     found["axe, light, 320"] = page.evaluate(FOUND, PLACES)
+    found["under a finger"] = page.evaluate(UNDER_A_FINGER)
     found["320 wide"] = page.evaluate(TOO_WIDE, NARROW)
     _set(page, PAPER, "dark", "print")
     found["cut off on paper"] = page.evaluate(CUT, PAPER)

@@ -164,6 +164,7 @@ def faults(browser, origin, addresses) -> dict[str, dict[str, list[str]]]:
         "axe, dark, 320",
         "names and sizes",
         "letters twice as large",
+        "under a finger",
         "320 wide",
         "moving, though less was asked for",
         "cut off on paper",

@@ -138,7 +138,7 @@ def _widths(context: RowContext, summary: Summary, *, timed: bool) -> str:
     texts = [13.0, *([9.0] if context.has_expected else [])]
     least = [12.0, 6.5, *([11.0] if context.earlier is not None else []), *texts, *heads, *([6.0] if timed else [])]
     output = len(least) - len(heads) - timed - len(texts)
-    shares = {0: "2fr", output: "3fr"} | ({output + 1: "2fr"} if context.has_expected else {})
+    shares = {0: "3fr", output: "4fr"} | ({output + 1: "2fr"} if context.has_expected else {})
     tracks = " ".join(
         f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
     )

@@ -24,7 +24,7 @@ from evalmark.reports.text import (
     variance,
     verdicts,
 )
-from evalmark.reports.text.word_changes import merge_changes
+from evalmark.reports.text.word_changes import merge_changes, shorten_common
 
 from . import sparklines
 from .assets import SHORTCUTS
@@ -85,6 +85,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "rich_text": rich_text,
         "segments": segments,
         "merge_changes": merge_changes,
+        "shorten_common": shorten_common,
         "wrap_change": wrap_change,
         "SHORTCUTS": SHORTCUTS,
     }

@@ -293,7 +293,7 @@ def table_remarks(comparison: Comparison) -> list[str]:
         remarks.append("Differences of shares are in points.")
     remarks.append(
         f"{100 * comparison.level:g} % intervals, paired by case{_clustered(changes)}"
-        + (f"; p is adjusted for {tests} tests (Holm)." if tests > 1 else ".")
+        + (f"; p is adjusted for {tests} tests (Holm), the intervals are not." if tests > 1 else ".")
     )
     if any(change.direction == "lower" for change in changes):
         remarks.append("↓ lower is better.")

@@ -153,7 +153,7 @@ def time_text(seconds: float | None, waited: float | None) -> str:
     """Format how long an output took, and its waiting time if that is considerable.
 
     >>> time_text(1.2, 0.5), time_text(1.2, 0.05), time_text(0.0003, None)
-    ('1.2 s + 500 ms waiting', '1.2 s', '0.3 ms')
+    ('1.2 s + 500 ms waiting', '1.2 s', '300 µs')
     """
     if seconds is None or waited is None or waited < max(LONG_WAIT, 0.05 * seconds):
         return duration(seconds)
@@ -163,11 +163,13 @@ def time_text(seconds: float | None, waited: float | None) -> str:
 def duration(seconds: float | None) -> str:
     """Format seconds in a suitable unit.
 
-    >>> duration(0.0123), duration(0.9996), duration(59.96), duration(5_400), duration(86_480), duration(3e6)
-    ('12.3 ms', '1 s', '60 s', '90 min', '24 h', '34.7 days')
+    >>> duration(2.36e-6), duration(0.0123), duration(0.9996), duration(59.96), duration(5_400), duration(86_480), duration(3e6)
+    ('2.36 µs', '12.3 ms', '1 s', '60 s', '90 min', '24 h', '34.7 days')
     """
     if seconds is None:
         return GAP
+    if 0 < seconds < 0.0009995:
+        return f"{1_000_000 * seconds:z.3g} µs"
     if seconds < 0.9995:
         return f"{1000 * seconds:z.3g} ms"
     for most, size, unit in ((600, 1, "s"), (36_000, 60, "min"), (259_200, 3_600, "h")):

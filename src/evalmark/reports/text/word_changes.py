@@ -14,6 +14,7 @@ _MOST = 2_000
 """Words of a text that are compared; time grows quadratically."""
 _WORD = re.compile(r"\s*(?:\S*[^\s.,;:!?]|[.,;:!?]+)")
 """Punctuation after a word is a word of its own, so that `cash` and `cash.` match."""
+_SPACED = re.compile(r"\s*\S+")
 _LONGEST_WORD = 200
 GONE, NEW = ("[-", "-]"), ("{+", "+}")
 """Marks around words of the earlier text only, and of the later text only."""
@@ -96,6 +97,26 @@ def merge_changes(sides: TextPair) -> list[tuple[str, str]]:
                 left = pieces.pop(0).text[length:]
                 pieces[:0] = [TextPiece(left, is_common=True)] if left else []
     return parts
+
+
+def shorten_common(parts: Sequence[tuple[str, str]], words: int) -> list[tuple[str, str]]:
+    """Keep only a number of words of the common parts beside each change, so that a short view shows the changes.
+
+    >>> shorten_common([("It is so", ""), (" 4,806", "gone"), (" 3,000", "new"), (" m high there.", "")], 1)
+    [('… so', ''), (' 4,806', 'gone'), (' 3,000', 'new'), (' m …', '')]
+    """
+    return [
+        (text if kind else _ends(text, 0 if n == 0 else words, 0 if n == len(parts) - 1 else words), kind)
+        for n, (text, kind) in enumerate(parts)
+    ]
+
+
+def _ends(text: str, first: int, last: int) -> str:
+    """Keep the first and last words of a text; a single word more is kept too, since a mark would be as long."""
+    words = _SPACED.findall(text)
+    if len(words) <= first + last + 1:
+        return text
+    return f"{''.join(words[:first])}{' ' if first else ''}…{''.join(words[len(words) - last :])}"
 
 
 def _around(text: str, marks: tuple[str, str]) -> str:
