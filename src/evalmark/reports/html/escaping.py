@@ -44,7 +44,7 @@ def visible(text: str) -> str:
     ␛[31mred␛[0m
     user⟨U+202E⟩txt.exe ⟨U+D800⟩
     """
-    return _ODD.sub(_sign, text)
+    return text if text.isprintable() else _ODD.sub(_sign, text)  # all of them count as not printable
 
 
 def _sign(match: re.Match[str]) -> str:

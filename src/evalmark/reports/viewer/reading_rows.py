@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from markupsafe import escape
+
 from evalmark.core.case_titles import input_title
 from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.run import Metric, Run
@@ -22,8 +24,10 @@ _TITLE = 160
 """Longest title of a case in characters; two lines of a narrow column."""
 _EXCERPT, _LINES = 560, 9
 """Most characters and lines of a text in a comfortable row."""
-_ROOM = 36_000
+_ROOM, _LEAST_ROOM = 38_000, 10_000
 """Bytes that the texts of a page share, so that it loads at once; an unfolded row has all of its texts."""
+_ADDRESSES = 5
+"""Addresses with the filters and the order in each row, at most; texts leave room for them."""
 _SHORTEST = 100
 """Characters of a text that are always shown."""
 _SCORES = 8
@@ -122,14 +126,16 @@ def reading_rows(
     """
     longest, lines = (LONGEST, 0) if query.density == "full" else (_EXCERPT, _LINES)
     lengths = (min(longest, len(source_text(text))) for one in results for text in _texts(one.result))
-    longest = min(longest, fair_share(lengths, _ROOM)) if len(results) > 1 else longest
+    address = escape(replace(query, is_ordered=True).string())
+    room = max(_LEAST_ROOM, _ROOM - _ADDRESSES * len(results) * len(address))
+    longest = min(longest, fair_share(lengths, room)) if len(results) > 1 else longest
     while True:
         draw = _RowTexts(query.as_text, longest, lines)
         rows = {one.number: draw.row(one.result, metrics[one.number], shown) for one in results}
         size = sum(map(_size, rows.values()))
-        if size <= _ROOM or len(results) == 1 or longest <= _SHORTEST:
+        if size <= room or len(results) == 1 or longest <= _SHORTEST:
             return rows
-        longest = max(_SHORTEST, min(longest * 9 // 10, longest * _ROOM // size))  # much markup for little text
+        longest = max(_SHORTEST, min(longest * 9 // 10, longest * room // size))  # much markup for little text
 
 
 def fair_share(lengths: Iterable[int], room: int) -> int:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -24,18 +24,38 @@ def check_arguments(function: F) -> F:
             of another kind.
     """
     accepted = signature(function)
+    names = _positional_names(accepted)
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        given, hints = accepted.bind(*args, **options), _hints(function)
-        for name, value in given.arguments.items():
-            hint = hints.get(name, Any)
-            if _is_drained(value, hint):
-                value = given.arguments[name] = list(value)
-            _check(value, hint, f"{function.__name__}: {name}")
-        return function(*given.args, **given.kwargs)
+        if options or len(args) > len(names):
+            bound = accepted.bind(*args, **options)
+            _check_given(function, bound.arguments)
+            return function(*bound.args, **bound.kwargs)
+        given = dict(zip(names, args, strict=False))  # pages call some of these for each score, and binding is slow
+        _check_given(function, given)
+        return function(*given.values())
 
     return cast("F", call)
+
+
+def _positional_names(accepted: Signature) -> tuple[str, ...]:
+    """Return the names of the arguments that need no name in a call; none if their number is not limited."""
+    kinds = {parameter.kind for parameter in accepted.parameters.values()}
+    if Parameter.VAR_POSITIONAL in kinds:
+        return ()
+    named = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(name for name, parameter in accepted.parameters.items() if parameter.kind in named)
+
+
+def _check_given(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Check arguments by their names; one that the check would consume becomes a list in `given`."""
+    hints = _hints(function)
+    for name, value in given.items():
+        hint = hints.get(name, Any)
+        if _is_drained(value, hint):
+            value = given[name] = list(value)
+        _check(value, hint, f"{function.__name__}: {name}")
 
 
 @cache

@@ -3,7 +3,7 @@
 // the link goes to the first of them.
 "use strict";
 
-for (const button of document.querySelectorAll("[data-unfold]")) {
+for (const button of document.querySelectorAll("button[data-unfold]")) {
   button.hidden = false;
   button.addEventListener("click", () => {
     const steps = [...section(button).querySelectorAll(".step")];

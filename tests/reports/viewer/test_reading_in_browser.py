@@ -1,0 +1,47 @@
+"""Rows of a run page in a real browser: they unfold in place and fold again."""
+
+from dataclasses import replace
+
+import pytest
+
+from evalmark import Output
+from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.store import open_store
+
+from .chromium import chromium, playwright, served
+from .conftest import a_run, keep, result
+
+pytestmark = pytest.mark.slow
+
+expect = playwright.expect
+PAGE = run_path("20261121-101500-3f9a")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with open_store(tmp_path_factory.mktemp("reading") / "evalmark.db") as store:
+        long = Output(value="word " * 199 + "last.")
+        keep(store, a_run(), [replace(result(number), output=long) for number in range(3)])
+        with served(store) as bound:
+            yield bound
+
+
+@pytest.fixture
+def tab(address):
+    with chromium() as browser:
+        page = browser.new_context().new_page()
+        page.goto(address.address_of(PAGE))
+        yield page
+
+
+@pytest.mark.parametrize("words", ["Show all", "more characters"])
+def test_a_row_unfolds_in_place_and_folds_to_what_it_was(tab, words):
+    row = tab.locator("tr[data-id='2']")
+    before = row.inner_text()
+    row.get_by_role("link", name=words).click()
+    expect(row).to_contain_text("last.")
+    expect(tab.locator("[data-unfolded]")).to_have_count(1)
+    row.get_by_role("link", name="Show less").click()
+    expect(tab.locator("[data-unfolded]")).to_have_count(0)
+    assert row.inner_text() == before
+    assert tab.url.endswith(PAGE)
