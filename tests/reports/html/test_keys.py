@@ -35,6 +35,6 @@ def test_what_the_script_acts_on_by_itself_is_in_the_list():
 
 
 def test_the_page_on_the_viewer_has_the_same_keys():
-    text = (ROOT / "docs" / "reference" / "viewer.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "labelling.md").read_text(encoding="utf-8")
     listed = re.findall(r"`([^`]+)`", "".join(re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)))
     assert Counter(listed) == Counter(set(NAMES) - {"s", "z"}), "those of a queue are told where the queue is"

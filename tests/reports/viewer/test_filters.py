@@ -96,7 +96,7 @@ def test_labels_in_a_query_select_as_the_form_does(own):
     assert sent(own, {**FIRST, "liked": "down", "by": "ann"}).status == 303
     for query in (f"q={quote('label:bad')}", "label=down"):
         assert len(cases(page(own, f"{PAGE}?{query}"))) == 1
-    assert len(cases(page(own, f"{PAGE}?q={quote('label:nobody')}"))) == 29
+    assert len(cases(page(own, f"{PAGE}?q={quote('label:none')}"))) == 29
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl", "dataset.jsonl"])

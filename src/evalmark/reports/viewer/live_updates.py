@@ -62,7 +62,7 @@ class StopForm:
     run: str
     """The run, as the form sends it."""
     by: str = ""
-    """Who requested it already; empty: nobody."""
+    """Who requested it; empty if it is not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ LABELS = {
     "up": "good",
     "down": "bad",
     "disputed": "disputed",
-    "none": "by nobody",
+    "none": "not labelled",
     "not-mine": "not by me",
 }
 """Label filters and their names in forms."""

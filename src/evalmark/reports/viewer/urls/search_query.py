@@ -32,7 +32,7 @@ LABEL_VALUES: Mapping[str, str] = {
     "good": "up",
     "bad": "down",
     "disputed": "disputed",
-    "nobody": "none",
+    "none": "none",
     "not-me": "not-mine",
 }
 """Values of `label:`, and the filters on labels that they select."""
@@ -47,7 +47,7 @@ LABEL_WORDS = {
     "up": "labelled good",
     "down": "labelled bad",
     "disputed": "labels disputed",
-    "none": "labelled by nobody",
+    "none": "not labelled",
     "not-mine": "not labelled by me",
 }
 _SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
