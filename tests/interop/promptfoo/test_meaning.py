@@ -8,6 +8,7 @@ from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
 from evalmark.interop.promptfoo.importer import import_promptfoo
 from evalmark.interop.promptfoo.patterns import python_pattern
+from evalmark.interop.promptfoo.scorers import PromptfooAssertion
 from evalmark.scorers import Regex
 from evalmark.scoring.binding.registry import resolve_scorer
 from tests.interop.promptfoo.test_promptfoo import config, moved
@@ -249,10 +250,15 @@ def test_what_has_no_effect_is_told_and_loses_nothing(tmp_path):
         ("is-json", "is_json"),
         ("not-contains: sorry", "not-contains"),
         ("similar: Oslo", {"similarity": {"positive": 0.8}}),
-        ("cost", "equals"),
+        ("contains:Oslo", "contains"),
+        ("not-contains:sorry", "not-contains"),
+        ("levenshtein: Oslo", {"evalmark.scorers:PromptfooAssertion": {"assertion": {"type": "levenshtein", "value": "Oslo", "threshold": 0.75}}}),
+        ("bleu(0.3): Oslo", {"evalmark.scorers:PromptfooAssertion": {"assertion": {"type": "bleu", "value": "Oslo"}}}),
+        ("cost", {"evalmark.scorers:PromptfooAssertion": {"assertion": {"type": "cost", "threshold": 0.75}}}),
+        ("costs: 3", "equals"),
         ("latency(200)", {"time": {"seconds": 0.2}}),
     ],
-)
+)  # fmt: skip
 def test_a_cell_of_a_csv_file_is_read_as_promptfoo_reads_it(tmp_path, cell, wanted):
     rows = f'city,__expected,__metric\nOslo,"{cell}",m\n'
     imported, suite, _ = moved(tmp_path, config("rows.csv"), **{"rows.csv": rows})
@@ -316,3 +322,64 @@ def test_a_reference_to_an_assertion_of_the_file_is_that_assertion(tmp_path):
         "an assertion of the set has no `type`",
     ]
     assert list(case.metadata["assert"]) == [{"contains": {"ignore_case": True, "name": "m"}}] * 2
+
+
+def test_the_threshold_of_a_row_of_a_csv_file_decides_by_the_mean(tmp_path):
+    rows = "city,__expected,__expected2,__threshold\nOslo,contains:O,contains:x,0.5\nRome,contains:R,contains:x,\n"
+    imported, _, cases = moved(tmp_path, config("rows.csv"), **{"rows.csv": rows})
+    assert imported.dropped == ()
+    [whole] = cases[0].metadata["assert"]
+    assert whole["set"]["threshold"] == 0.5
+    assert len(whole["set"]["checks"]) == 2
+    assert not any("set" in check for check in cases[1].metadata["assert"])
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.5}], ids=str)
+def test_a_set_within_a_set_always_fails_in_promptfoo_so_it_is_left_out(tmp_path, options):
+    inner = {"type": "assert-set", "threshold": 0.5, "assert": [{"type": "contains", "value": "O"}]}
+    whole = {"type": "assert-set", "assert": [inner, {"type": "contains", "value": "s"}], **options}
+    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}, "assert": [whole]})).dropped
+    assert "is a set itself" in part.to
+
+
+@pytest.mark.parametrize("kind", ["gleu", "not-gleu"])
+def test_an_empty_output_fails_gleu_also_negated(kind):
+    score = PromptfooAssertion(assertion={"type": kind, "value": "a", "threshold": 0})(Case(id="1"), Output(value=""))
+    assert score.passed is False
+
+
+@pytest.mark.parametrize(
+    ("value", "filled"),
+    [
+        ("{{ big }} {{ small }}", "1e+21 1e-7"),
+        ("{{ true }}", "true"),
+        ("{{ data | dump }}", '{"a":[1,"é"],"b":{}}'),
+        ("{% if text %}{{ data | dump }}{% endif %}", None),
+        ("{% if data.b %}yes{% endif %}", None),
+        ("{{ 'yes' if list else 'no' }}", None),
+        ("{% if text %}{{ full }}{% endif %}", None),
+        ("{% if text == 1 %}yes{% endif %}", None),
+        ("{% if text === '1' %}yes{% endif %}", "yes"),
+        ("{% if text %}{{ two }} {{ small }} {{ yes }}{% endif %}", "2 1e-7 true"),
+        ("{% for one in full %}{{ one }};{% endfor %}", "1;2;"),
+        ("{{ text.length }}", None),
+    ],
+)
+def test_a_value_is_filled_in_as_javascript_writes_it_or_left_out(tmp_path, value, filled):
+    data = {"a": [1, "é"], "b": {}}
+    variables = {
+        "big": 1e21,
+        "small": 1e-7,
+        "data": data,
+        "list": [],
+        "full": [1, 2],
+        "text": "1",
+        "two": 2.0,
+        "yes": True,
+    }
+    test = {"vars": variables, "assert": [{"type": "equals", "value": value}]}
+    imported, _, (case,) = moved(tmp_path, config(test))
+    if filled is None:
+        assert len(imported.dropped) == 1
+    else:
+        assert case.expected == filled

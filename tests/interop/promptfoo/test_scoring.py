@@ -203,7 +203,7 @@ def test_inline_python_is_a_function_in_a_file_that_the_user_can_read(tmp_path):
         {"type": "python", "value": "len(output) > 2", "metric": "long"},
         {
             "type": "not-python",
-            "value": "import math\nif output == context['vars']['city']:\n  return True\nreturn {'pass': math.pi > 4, 'score': 0.2}\n",
+            "value": "import math\nif output == context['vars']['city']:\n  return True\nreturn {'pass': math.pi > 4, 'score': 0.2, 'reason': 'r'}\n",
         },
     ]
     refused, _, _ = moved(tmp_path / "a", config(one_test(*asserts)))
@@ -217,7 +217,17 @@ def test_inline_python_is_a_function_in_a_file_that_the_user_can_read(tmp_path):
     assert PythonAssertion(file=folder / first["file"])(case, Output(value="Oslo")) is True
     other = PythonAssertion(file=folder / second["file"], negated=second["negated"])
     assert other(case, Output(value="Oslo")) is False
-    assert other(case, Output(value="x")) == {"score": 0.2, "pass": True, "reason": None}
+    assert other(case, Output(value="x")) == {"score": 0.2, "pass": True, "reason": "r"}
+
+
+@pytest.mark.parametrize("result", ["{'pass': True}", "{'score': 0.4, 'reason': 'x'}", "{'pass_': True, 'score': 1}"])
+def test_an_object_that_is_no_grade_fails_as_in_promptfoo(tmp_path, result):
+    asserts = one_test({"type": "python", "value": result})
+    _, suite, (case,) = moved(tmp_path, config(asserts), everything=True)
+    file = tmp_path / "in" / suite["metrics"][0]["evalmark.scorers:PythonAssertion"]["file"]
+    for negated in (False, True):
+        check = PythonAssertion(file=file, negated=negated)
+        assert check(case, Output(value="Oslo"))["pass"] is False
 
 
 def test_a_function_that_only_some_tests_have_scores_only_these(tmp_path):

@@ -35,7 +35,7 @@ class Grade:
     """What an assertion says of an output."""
 
     passed: bool | None
-    """None: it is only measured."""
+    """None: it fails, also with `not-`."""
     score: float
     reason: str = ""
     negated: float | None = None
@@ -250,6 +250,8 @@ def _tokens(text: str) -> list[str]:
 
 def _overlap(score: Callable[[str, list[str]], float], name: str) -> "Check":
     def check(assertion: Assertion, output: Output) -> Grade:
+        if score is gleu_score and not text_for_checks(output):
+            return Grade(passed=None, score=0, reason="the output is empty, which promptfoo fails, also with `not-`")
         return _at_least(score(text_for_checks(output), texts_of(assertion.get("value"))), assertion, 0.5, name)
 
     return check

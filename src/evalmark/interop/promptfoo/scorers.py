@@ -19,6 +19,7 @@ from evalmark.core.values.plain_data import plain
 from evalmark.core.values.score import Score
 from evalmark.inputs.documents.files import path_kind, regular_file
 from evalmark.interop.shared.assertions import code_entries
+from evalmark.interop.shared.items import is_number
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import preview, text_of
 
@@ -274,17 +275,15 @@ class CodeAssertion:
                 "score": found,
                 "passed": (found > 0 if self.least is None else found >= self.least) != self.negated,
             }
-        if isinstance(found, Mapping) and ({"pass", "pass_", "score"} & found.keys()):
-            return self._graded_mapping(found)
-        return found
+        return self._graded_mapping(found) if isinstance(found, Mapping) else found
 
     def _graded_mapping(self, found: Mapping[str, Any]) -> Any:
-        passed = found.get("pass", found.get("pass_"))
-        score = found.get("score", float(bool(passed)))
-        if isinstance(passed, bool):
-            is_low = self.least is not None and isinstance(score, (int, float)) and score < self.least
-            passed = (passed and not is_low) != self.negated
-        return {"score": score, "pass": passed, "reason": found.get("reason")}
+        passed, score, reason = found.get("pass", found.get("pass_")), found.get("score"), found.get("reason")
+        if not (isinstance(passed, bool) and is_number(score) and isinstance(reason, str)):
+            what = "the code returned an object without `pass`, `score` and `reason`, which promptfoo always fails"
+            return {"score": 0.0, "pass": False, "reason": what}
+        is_low = self.least is not None and score < self.least
+        return {"score": score, "pass": (passed and not is_low) != self.negated, "reason": reason}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +327,7 @@ const module = whole.default ?? whole;
 const found = [name && whole[name], name && module[name], module, module.default].find((one) => typeof one === "function");
 if (!found) throw new Error("the file exports no function" + (name ? " " + name : ""));
 const result = await found(output, context);
-process.stdout.write("\\n" + mark + JSON.stringify(result === undefined ? null : result) + "\\n", () => process.exit(0));
+process.stdout.write("\\n" + mark + (JSON.stringify(result) ?? "null") + "\\n", () => process.exit(0));
 """
 _MARK = "evalmark-result:"
 

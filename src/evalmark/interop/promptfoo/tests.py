@@ -236,14 +236,18 @@ class _TestReader:
 
     def of_set(self, assert_set: Data, own: str, test: Data) -> Iterator[tuple[Data, str]]:
         """Yield the assertions of a set, which passes if each of them does; or the set itself, if a mean score counts."""
+        items = list_or_empty(assert_set.get("assert"))
         members: list[Data] = []
-        for item in list_or_empty(assert_set.get("assert")):
-            if isinstance(item, dict) and isinstance(item.get("type"), str):
+        for item in items:
+            kind = item.get("type") if isinstance(item, dict) else None
+            if isinstance(kind, str) and kind != "assert-set":
                 members.append(item)
             else:
-                self.builder.part(own, "left out", "an assertion of the set has no `type`")
+                what = "is a set itself, which promptfoo always fails" if kind == "assert-set" else "has no `type`"
+                self.builder.part(own, "left out", f"an assertion of the set {what}")
         if assert_set.get("threshold") is not None or test.get("threshold") is not None:
-            yield {**assert_set, "assert": members}, own
+            if len(members) == len(items):  # the mean of fewer assertions is another one
+                yield {**assert_set, "assert": members}, own
             return
         self.builder.part(own, "kept", "each assertion of the set")
         yield from ((one, own) for one in members)
@@ -289,24 +293,21 @@ class _TestReader:
         return read_rows(path, (), self.builder.remark)
 
 
-_CELL = re.compile(r"(not-)?([a-z][a-z\-]*(?::[a-z]+)?)(?:\((-?[0-9.]+)\))?(?::(?!//)\s*(.*))?", re.DOTALL)
-_ALONE = (
-    "is-json",
-    "contains-json",
-    "is-refusal",
-    "is-sql",
-    "contains-sql",
-    "is-xml",
-    "contains-xml",
-    "is-html",
-    "contains-html",
-    "latency",
+_CELL = re.compile(
+    rf"(not-)?({'|'.join(map(re.escape, sorted(TYPES)))})(?:\(([0-9]+(?:\.[0-9]+)?)\))?(?::(.*))?", re.DOTALL
 )
-"""Types that need no value."""
+_WITH_THRESHOLD = (
+    "answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "cost", "latency",
+    "levenshtein", "perplexity-score", "perplexity", "rouge-n", "similar", "starts-with",
+)  # fmt: skip
+"""Types that take a threshold from a cell; promptfoo ignores that of others."""
+_CSV_THRESHOLD, _CSV_SIMILAR = 0.75, 0.8
+"""The thresholds of these types in a cell without one, whatever they are in a config."""
+_CODE_CELL = re.compile(r"file://[^:]+(\.py|\.[cm]?[jt]s)(?::\w+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PASSES = 5
 """How often promptfoo fills variables into variables."""
-_CSV_SIMILAR = 0.8
-_SHORT = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric", "file": "javascript"}
+_SHORT = {"fn:": "javascript:", "eval:": "javascript:", "grade:": "llm-rubric:"}
 
 
 def _is_spread(value: Any) -> bool:
@@ -364,8 +365,10 @@ def _take_cell(test: Data, name: str, cell: str) -> None:
     kind, _, key = name.partition(":")
     if re.fullmatch(r"__expected[0-9]*", kind):
         test["assert"].append(parse_cell_assertion(cell))
-    elif kind in ("__description", "__providerOutput", "__threshold"):
+    elif kind in ("__description", "__providerOutput"):
         test[kind.removeprefix("__")] = cell
+    elif kind == "__threshold":
+        test |= {"threshold": float(cell)} if _NUMBER.fullmatch(cell.strip()) else {}
     elif kind == "__metadata" and key:
         test.setdefault("metadata", {})[key] = cell
     elif kind in ("__prefix", "__suffix"):
@@ -380,19 +383,19 @@ def parse_cell_assertion(cell: str) -> Data:
     >>> parse_cell_assertion("not-contains: sorry"), parse_cell_assertion("Oslo")
     ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
     """
-    match = _CELL.fullmatch(cell.strip())
-    kind = _SHORT.get(match[2], match[2]) if match else ""
-    if match is None or kind not in TYPES:
-        return {"type": "equals", "value": cell}
-    if match[4] is None and kind not in _ALONE:  # a word of an answer, such as "cost"
-        return {"type": "equals", "value": cell}
-    try:
-        least = {} if match[3] is None else {"threshold": float(match[3])}
-    except ValueError:  # 1.2.3, say
-        return {"type": "equals", "value": cell}
-    value = {} if match[4] is None else {"value": match[4]}
-    usual = {"threshold": _CSV_SIMILAR} if kind == "similar" else {}
-    return {"type": f"{match[1] or ''}{kind}", **value, **usual, **least}
+    text = cell.strip()
+    if code := _CODE_CELL.fullmatch(text):
+        return {"type": "python" if code[1] == ".py" else "javascript", "value": text}
+    first = next((short for short in _SHORT if text.startswith(short)), "")
+    match = _CELL.fullmatch(_SHORT.get(first, "") + text.removeprefix(first))
+    if match is None:
+        return {"type": "equals", "value": text}
+    kind = match[2]
+    value = {} if match[4] is None else {"value": match[4].strip()}
+    if kind not in _WITH_THRESHOLD:
+        return {"type": f"{match[1] or ''}{kind}", **value}
+    usual = _CSV_SIMILAR if kind == "similar" else _CSV_THRESHOLD
+    return {"type": f"{match[1] or ''}{kind}", **value, "threshold": float(match[3]) if match[3] else usual}
 
 
 def merge_defaults(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:

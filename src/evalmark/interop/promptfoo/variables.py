@@ -8,9 +8,10 @@ from evalmark.prompts.templates.interpreter import RenderBudget, render_template
 from evalmark.prompts.templates.template import BrokenTemplateError
 
 from .assertion_requests import UnsupportedAssertionError
-from .templates import converted
+from .javascript.values import from_python, json_text, to_python, to_text
+from .templates import converted, variables_of
 
-_VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*-?\}\}")
+_VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\s*\|\s*dump)?)\s*-?\}\}")
 _RAW = ("{% raw %}", "{% endraw %}")
 _BRACES = re.compile(r"\{\{|\{%|\{#")
 
@@ -37,20 +38,37 @@ def _variable(name: str, variables: Mapping[str, Any]) -> str:
     """Return the text of a variable, or of a part of one."""
     if name.startswith("env.") or (name in ("output", "rubric") and name not in variables):
         raise UnsupportedAssertionError(f"it fills in {name!r:.40}, which is no variable of the test")
-    content: Any = variables
-    for key in name.split("."):
-        content = content.get(key) if isinstance(content, Mapping) else None
+    if name in ("true", "false"):
+        return name
+    path, is_dumped, _ = name.partition("|")
+    content = _content(path.strip(), variables)
     if content is None:
         return ""
+    if is_dumped:
+        return str(to_python(json_text(from_python(content))))
     if not isinstance(content, (str, int, float)):
         raise UnsupportedAssertionError(f"it fills in the variable {name!r:.40}, which is neither a text nor a number")
     return js_text(content)
 
 
+def _content(path: str, variables: Mapping[str, Any]) -> Any:
+    """Return the part of a variable at a path such as `a.b`; None if there is none."""
+    content: Any = variables
+    for key in path.split("."):
+        if isinstance(content, (str, list)):
+            raise UnsupportedAssertionError(
+                f"it fills in {path!r:.40}, a property that texts and lists have in JavaScript"
+            )
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content
+
+
 def _rendered(value: str, variables: Mapping[str, Any]) -> str:
     """Fill in a template with filters, conditions or loops, which mean the same in promptfoo's template language."""
+    if why := _differs(value, variables):
+        raise UnsupportedAssertionError(f"it is a template that {why}")
     try:
-        message = render_template(converted(value), dict(variables), RenderBudget())
+        message = render_template(converted(value), dict(variables), RenderBudget(), _shown)
     except BrokenTemplateError as fault:
         raise UnsupportedAssertionError(f"it is a template that does more than fill in variables: {fault}") from None
     if message.missing or not all(isinstance(piece, str) for piece in message.pieces):
@@ -59,17 +77,48 @@ def _rendered(value: str, variables: Mapping[str, Any]) -> str:
     return "".join(map(str, message.pieces))
 
 
+def _differs(template: str, variables: Mapping[str, Any]) -> str:
+    """Return what a template does that means something else in JavaScript; empty if nothing does."""
+    used = [variables[name] for name in variables_of(template) if name in variables]
+    if re.search(r"\|\s*dump\b", template):
+        return "writes data as JSON"
+    if any(map(_has_empty, used)):
+        return "uses an empty list or mapping, which is true in JavaScript"
+    if re.search(r"[^=!]==[^=]|!=[^=]", template) and any(map(_has_number, used)):
+        return "compares with `==`, for which a number equals its text in JavaScript; write `===`"
+    return ""
+
+
+def _has_empty(value: Any) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
+    return inner is not None and (not inner or any(map(_has_empty, inner)))
+
+
+def _has_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(re.fullmatch(r"\s*[-+]?[0-9.]*(?:e[-+]?[0-9]+)?\s*", value, re.IGNORECASE))
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
+    return True if inner is None else any(map(_has_number, inner))
+
+
+def _shown(value: Any) -> str:
+    """Return the text of a value within a template.
+
+    Raises:
+        TypeError: JavaScript writes it in another form.
+    """
+    if isinstance(value, (Mapping, list)):
+        raise TypeError
+    return js_text(value)
+
+
 def js_text(value: Any) -> str:
     """Format a value as JavaScript does.
 
     >>> js_text(True), js_text(2.0), js_text("x")
     ('true', '2', 'x')
     """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
+    return value if isinstance(value, str) else to_text(from_python(value))
 
 
 def with_raw_marks(value: Any) -> Any:

@@ -74,6 +74,8 @@ class MessageBuilder:
     pieces: list[MessagePart] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
     """Required values that were missing, each with the line of its first use."""
+    written: Callable[[Any], str] = text_of
+    """The text of a value; a TypeError where it has none."""
 
     def say(self, node: nodes.Node, piece: MessagePart) -> None:
         """Append a part of the message.
@@ -99,13 +101,21 @@ class MessageBuilder:
 Scope = Mapping[str, Any]
 
 
-def render_template(text: str, values: Scope, allowance: RenderBudget) -> MessageBuilder:
+def render_template(
+    text: str, values: Scope, allowance: RenderBudget, written: Callable[[Any], str] = text_of
+) -> MessageBuilder:
     """Fill the variables of a template in one pass; templates and roles inside values stay text.
+
+    Args:
+        text: The template.
+        values: Its variables.
+        allowance: The steps and characters that are left.
+        written: Returns the text of a value; a TypeError refuses it.
 
     Raises:
         BrokenTemplateError: A value has a type that the template cannot use there, or a limit is reached.
     """
-    message = MessageBuilder(allowance)
+    message = MessageBuilder(allowance, written=written)
     _render_nodes(message, template_of(text).body, values)
     return message
 
@@ -129,12 +139,12 @@ def _output(message: MessageBuilder, node: Any, scope: Scope) -> None:
         elif value is None:
             raise BrokenTemplateError(part.lineno, "a value is null; pass a value, or use `default`.")
         else:
-            message.say(part, _as_text(part, value))
+            message.say(part, _as_text(message, part, value))
 
 
-def _as_text(node: Any, value: Any) -> str:
+def _as_text(message: MessageBuilder, node: Any, value: Any) -> str:
     try:
-        return text_of(value)
+        return message.written(value)
     except TypeError:  # a list that contains an image
         raise BrokenTemplateError(node.lineno, "an image or a conversation cannot be part of a list.") from None
 
