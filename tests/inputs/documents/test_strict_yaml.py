@@ -113,7 +113,10 @@ def test_in_a_field_typed_as_text_no_letter_is_lost_and_nothing_needs_a_note():
         pytest.param("a: " + "1" * 5000, "a number of 5000 digits is too large", id="a number of 5,000 digits"),
         pytest.param("? [a]\n: b", ":1:3: a list or mapping cannot be a key", id="a list as a key"),
         pytest.param("x: &x [1]\n*x : b", "is not a text, so it cannot be a key", id="an alias of a list as a key"),
-        pytest.param("a: &a {x: 1}\nb:\n  <<: *a", ":3:3: merge keys (<<) are not supported", id="a merge key"),
+        pytest.param("a: &a [1]\nb:\n  <<: *a", ":3:7: the value of a merge key (<<) must be a mapping", id="a merge key with a list of numbers"),
+        pytest.param("b:\n  <<: x", ":2:7: the value of a merge key (<<) must be a mapping", id="a merge key with a text"),
+        pytest.param("a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a", ":4:3: the key '<<' occurs a second time", id="two merge keys"),
+        pytest.param("a: &a\n  <<: *a", ":2:7: *a at $.a.<< refers to a value that contains it", id="a mapping merged into itself"),
         pytest.param("a: *b", ":1:4: *b names nothing", id="an alias of nothing"),
         pytest.param("a: [1", "not valid YAML", id="an open bracket"),
         pytest.param("a: 1\n\tb: 2", ":2:1: not valid YAML", id="a tab that indents"),
@@ -132,6 +135,30 @@ def test_what_is_refused_is_named_with_its_place(text, said):
 
 def test_keys_are_texts_as_they_stand():
     assert parse_yaml("no: 1\n010: 2\ntrue: 3\n'<<': 4", "x") == {"no": 1, "010": 2, "true": 3, "<<": 4}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param("<<: *a", {"x": 1, "y": 2}, id="the fields of a mapping"),
+        pytest.param("x: 5\n  <<: *a", {"x": 5, "y": 2}, id="a field before it wins"),
+        pytest.param("<<: *a\n  x: 5", {"x": 5, "y": 2}, id="a field after it wins"),
+        pytest.param("<<: [*c, *a]", {"x": 7, "y": 2, "z": 8}, id="the first of several mappings wins"),
+        pytest.param("<<: {w: {v: 1}}", {"w": {"v": 1}}, id="a mapping that has no name"),
+        pytest.param("<<: {}\n  x: 5", {"x": 5}, id="an empty mapping"),
+        pytest.param("'<<': *a", {"<<": {"x": 1, "y": 2}}, id="a quoted key is a key"),
+        pytest.param("k: &d {<<: *a}\n  <<: *d", {"k": {"x": 1, "y": 2}, "x": 1, "y": 2}, id="a mapping with merged fields"),
+    ],
+)  # fmt: skip
+def test_a_merge_key_brings_the_fields_of_other_mappings(fields, expected):
+    given = parse_yaml(f"a: &a {{x: 1, y: 2}}\nc: &c {{x: 7, z: 8}}\nb:\n  {fields}", "x")
+    assert given == {"a": {"x": 1, "y": 2}, "c": {"x": 7, "z": 8}, "b": expected}
+
+
+def test_merge_keys_do_not_multiply_a_file():
+    levels = "\n".join(f"a{n}: &a{n}\n  <<: *a{n - 1}\n  k{n}: [*a{n - 1}, *a{n - 1}]" for n in range(1, 30))
+    with pytest.raises(DataError, match="aliases"):
+        parse_yaml(f"a0: &a0 {{k: 1}}\n{levels}", "x")
 
 
 def test_aliases_within_the_budget_are_read():

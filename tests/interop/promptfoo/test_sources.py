@@ -77,6 +77,34 @@ def test_the_address_of_a_picture_in_a_prompt_is_in_every_case(tmp_path):
     assert validate(laid_out(tmp_path / "in", result.files) / "suite.yaml", Settings()) == []
 
 
+def test_a_provider_that_cannot_be_imported_costs_no_prompt_with_a_picture(tmp_path):
+    part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    prompt = json.dumps([{"role": "user", "content": [{"type": "text", "text": "{{city}}?"}, part]}])
+    config = {"tests": [{"vars": {"city": "Oslo"}}], "prompts": [prompt], "providers": ["unheard-of:x"]}
+    _, [lost], _ = cases_of(tmp_path, config)
+    assert "does not support this provider" in lost
+
+
+def test_merge_keys_bring_the_fields_of_other_parts_of_a_config(tmp_path):
+    config = """
+prompts: ["Say {{city}}."]
+providers:
+  - {id: openai:a, config: &cool {temperature: 0, max_tokens: 50}}
+  - {id: openai:b, config: {<<: *cool, max_tokens: 70}}
+tests:
+  - vars: &north {city: Oslo, land: Norway}
+  - vars: {<<: *north, city: Bergen}
+"""
+    result = import_promptfoo(laid_out(tmp_path, {"promptfooconfig.yaml": config}) / "promptfooconfig.yaml")
+    suite = yaml.safe_load(result.files["suite.yaml"])
+    rows = [json.loads(line) for line in result.files["cases.jsonl"].splitlines()]
+    assert [target["settings"] for target in suite["target"]] == [
+        {"temperature": 0, "max_tokens": 50},
+        {"temperature": 0, "max_tokens": 70},
+    ]
+    assert [row["input"] for row in rows] == [{"city": "Oslo", "land": "Norway"}, {"city": "Bergen", "land": "Norway"}]
+
+
 @pytest.mark.parametrize(
     ("tests", "why"),
     [
@@ -88,7 +116,7 @@ def test_the_address_of_a_picture_in_a_prompt_is_in_every_case(tmp_path):
         (["*" * 30 + ".yaml"], "more than 10 wildcards"),
         (["t.xlsx"], "is a .xlsx file"),
         (["gen.py:make"], "a generator of tests is code"),
-        (["huggingface://datasets/x/y"], "on another machine"),
+        (["huggingface://datasets/x/y"], "on another machine; save its rows as CSV"),
         (["list.yaml"], "not followed"),
     ],
 )

@@ -29,6 +29,7 @@ MAX_ALIASES = 100
 MAX_NODES = 1_000_000
 """The most values in one row with all aliases expanded."""
 
+_MERGE = "<<"
 _TAGS = {
     ScalarEvent: ("tag:yaml.org,2002:str", "!"),
     SequenceStartEvent: ("tag:yaml.org,2002:seq", "!"),
@@ -57,6 +58,8 @@ class _YamlFrame:
     key: str | int | None = None
     keys: dict[str, int] = field(default_factory=dict)
     """The line of every key."""
+    merged: dict[str, Any] | None = None
+    """The fields that a merge key (`<<`) brings, once there is one."""
 
 
 class YamlBuilder:
@@ -129,6 +132,8 @@ class YamlBuilder:
 
     def _close(self) -> Any:
         frame = self._stack.pop()
+        if frame.merged is not None:
+            frame.value = frame.merged | frame.value
         if frame.anchor is not None:
             now, before = self._weight, frame.before
             weight = ExpandedSize(now.nodes - before.nodes + 1, now.letters - before.letters)
@@ -181,20 +186,32 @@ class YamlBuilder:
         elif frame.key is None:
             frame.key = self._new_key(frame, value, event)
         else:
-            frame.value[frame.key] = value
+            if frame.key == _MERGE and frame.merged is not None:
+                frame.merged = self._merged(value, event)
+            else:
+                frame.value[frame.key] = value
             frame.key = None
 
     def _new_key(self, frame: _YamlFrame, key: str, event: Event) -> str:
         line = line_of(event)
-        if key == "<<" and not getattr(event, "style", None):
-            raise self.fault(event, "merge keys (<<) are not supported; write the fields out.")
         if key in frame.keys:
             raise self.fault(
                 event,
                 f"the key {excerpt(key)} occurs a second time; the first one is in line {frame.keys[key]}. Remove one of them.",
             )
         frame.keys[key] = line
+        if key == _MERGE and isinstance(event, ScalarEvent) and not event.style:
+            frame.merged = {}
         return key
+
+    def _merged(self, value: Any, event: Event) -> dict[str, Any]:
+        """Return the fields of a mapping, or of a list of mappings, of which the first one with a key counts."""
+        fields: dict[str, Any] = {}
+        for mapping in value if isinstance(value, list) else [value]:
+            if not isinstance(mapping, dict):
+                raise self.fault(event, "the value of a merge key (<<) must be a mapping, or a list of mappings.")
+            fields |= {key: item for key, item in mapping.items() if key not in fields}
+        return fields
 
     def _scalar(self, event: ScalarEvent) -> Any:
         self._check_tag(event)

@@ -258,7 +258,9 @@ class _TestReader:
         if plain.lower().partition(":")[0].endswith(CODE_ENDINGS):
             self.left(at, "a generator of tests is code")
         elif plain.startswith(_REMOTE):
-            self.left(at, "it is on another machine; download it and name the file")
+            self.left(
+                at, "it is on another machine; save its rows as CSV, a column for each variable, and name that file"
+            )
         elif plain.lower().endswith(".csv"):
             for path in self.files(plain, at):
                 for row in self.csv_rows(path):

@@ -303,9 +303,8 @@ def _uniform_inputs(builder: ImportBuilder) -> list[Data]:
     inputs = [case.get("input") for case in builder.cases]
     services = [draft for draft in builder.targets if draft.prompt is None]
     constants = {name: value for prompt in builder.prompts for name, value in prompt.constants.items()}
-    if not builder.targets or not (
-        services or constants or any(value is None or isinstance(value, Mapping) for value in inputs)
-    ):
+    has_parts = services or any(value is None or isinstance(value, Mapping) for value in inputs)
+    if not (constants or (builder.targets and has_parts)):
         return builder.cases
     gaps = {name: "" for draft in services for name in draft.variables} | constants
     mappings = [value if isinstance(value, Mapping) else {} if value is None else {"input": value} for value in inputs]
