@@ -252,6 +252,16 @@ def test_scorers_of_a_suite(tmp_path: Path, scorer: Data, outcome: str, to: str)
     assert part.to.startswith(to)
 
 
+def test_scorers_that_an_older_log_names_only_with_its_results(tmp_path: Path) -> None:
+    score = {"name": "includes", "scorer": "includes", "params": {"ignore_case": False}, "metrics": {}}
+    path = write_json(tmp_path / "log.json", [sample()], scorers=[])
+    log = json.loads(path.read_text())
+    path.write_text(json.dumps({**log, "results": {"scores": [score, {**score, "name": "mean"}, {"name": "x"}]}}))
+    imported = import_inspect(path)
+    assert [part.to for part in imported.parts if part.name.startswith("capitals: scorer")] == ["contains"]
+    assert "- contains" in imported.files["suite.yaml"]
+
+
 @pytest.mark.parametrize(
     ("location", "output", "passes"),
     [

@@ -25,3 +25,20 @@ def test_a_difference_that_may_be_luck_is_not_left_unexplained(first, second, wa
     assert about == "a against b"
     assert wanted in said
     assert ("luck" in said) == ("luck" in wanted)
+
+
+def test_of_many_differences_only_the_decided_ones_are_listed():
+    passes, fails = ({str(n): float(value) for n in range(40)} for value in (1, 0))
+    undecided = [difference((f"m{n}", "b"), {"1": 1.0}, {"1": 0.0}) for n in range(31)]
+    lines = difference_lines(SimpleNamespace(differences=(*undecided, difference(("a", "b"), passes, fails))))
+    assert [topic for topic, _ in lines] == ["a against b", "31 other differences"]
+    assert lines[1][1] == "cannot tell"
+
+
+def test_of_too_many_decided_differences_the_rest_is_counted():
+    passes, fails = ({str(n): float(value) for n in range(40)} for value in (1, 0))
+    lines = difference_lines(
+        SimpleNamespace(differences=[difference((f"m{n}", "b"), passes, fails) for n in range(33)])
+    )
+    assert len(lines) == 31
+    assert lines[-1] == ("3 other differences", "better or worse")

@@ -30,6 +30,14 @@ def test_the_chart_says_which_run_is_outside_of_which_limit(fallen):
     assert "at most 5 %, over all runs of a series" in section
 
 
+def test_a_run_outside_is_called_by_the_name_that_its_user_gave_it(store):
+    for number in range(11):
+        run = a_run(f"run-{number:02}", metrics=(Metric(name="correct"),), given_name=f"night {number}")
+        keep(store, run, answered(18 if number == 10 else 36, 40))
+    page = from_browser(shown(store), "/trends?of=pass+rate").text
+    assert "run-10 (night 10): pass rate 45 %, below" in re.sub(r"<[^>]*>", "", page)
+
+
 def test_the_list_of_runs_marks_it_and_leads_to_the_chart(fallen):
     page = from_browser(fallen, "/").text
     (badge,) = re.findall(r'<a class="badge" href="([^"]*)"[^>]*>([^<]*)</a>', page)

@@ -186,7 +186,13 @@ def _notes(logs: Sequence[InspectLog]) -> Iterator[str]:
 
 
 def _scorers(log: InspectLog) -> list[Data]:
-    return [scorer for scorer in list_or_empty(log.spec.get("scorers")) if isinstance(scorer, dict)]
+    """Return the scorers of a task; older logs name them only with their results."""
+    listed = [scorer for scorer in list_or_empty(log.spec.get("scorers")) if isinstance(scorer, dict)]
+    if listed:
+        return listed
+    results = list_or_empty(dict_or_empty(log.header.get("results")).get("scores"))
+    by_name = {str(score.get("scorer")): score for score in results if isinstance(score, dict) and score.get("scorer")}
+    return [{"name": name, "options": dict_or_empty(score.get("params"))} for name, score in by_name.items()]
 
 
 def _name(scorer: Data) -> str:

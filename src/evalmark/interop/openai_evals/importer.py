@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evalmark.core.text import count
 from evalmark.core.values.run import Run
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.json_walk import json_path
@@ -89,7 +90,7 @@ def _add_eval(objects: ApiObjects, builder: ImportBuilder, results: ImportBuilde
     stored = StoredEval(builder.name, keys, builder.metrics, criteria)
     made = runs_of(stored, runs, objects.items, [case["id"] for case in builder.cases])
     if objects.items:
-        builder.part(f"{len(objects.items)} output items", "kept", f"results of {len(made)} runs")
+        builder.part(f"{len(objects.items)} output items", "kept", f"results of {count(len(made), 'run')}")
         check_agreement(stored, made, builder)
     return made
 

@@ -230,9 +230,7 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
     metrics = _metric_entries(builder, files)
     prompts = _prompt_files(builder, files) if is_asked else {}
     if not metrics:
-        builder.remark(
-            "Nothing in the files scores outputs, so runs of the suite are not scored until it has a metric."
-        )
+        builder.remark("A suite of these cases has no metric, so its runs are not scored until you add one.")
     if builder.targets:
         return files | {"suite.yaml": yaml_text(_suite(builder, builder.name, metrics, _targets(builder, prompts)))}
     for number, prompt in enumerate([*prompts.values()] or [None]):

@@ -106,11 +106,14 @@ def _add_cases(rows: Sequence[RecordedRow], builder: ImportBuilder, recorded: Re
         builder.add(case)
     if is_mixed:
         where = "in the run" if recorded.is_run else "in the metadata"
-        missing = count(has_output.count(False), "case")
-        why = f"only {where}, because {missing} of the dataset have none; name a target to run the suite"
+        missing = has_output.count(False)
+        lacking = f"{count(missing, 'case')} of the dataset {'has' if missing == 1 else 'have'} none"
+        why = f"only {where}, because {lacking}; name a target to run the suite"
         builder.part(f"{builder.name}: outputs", "changed", why)
     if not is_answered and not builder.models:
-        builder.remark("The suite has no target: name one with --target, or as `target:` in the suite, to run it.")
+        builder.remark(
+            "A suite of these cases has no target: name one with --target, or as `target:` in the suite, to run it."
+        )
     names = {name for row in rows for check in row.checks for name in check}
     if names - set(JUDGED):
         builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))

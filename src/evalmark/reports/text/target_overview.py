@@ -128,9 +128,19 @@ def differences_title(overview: Overview) -> str:
     return f"differences on {which}, paired by case, in points, with {sure}{several}"
 
 
-def difference_lines(overview: Overview) -> list[tuple[str, str]]:
-    """List each pair of targets and their difference."""
-    return [(_pair(d), _difference(d)) for d in overview.differences]
+def difference_lines(overview: Overview, most: int = 30) -> list[tuple[str, str]]:
+    """List each pair of targets and their difference; of more than `most`, only the decided ones, and how many are not."""
+    several = len(overview.differences) > most
+    shown = [d for d in overview.differences if not several or d.outcome in ("better", "worse")]
+    lines = [(_pair(d), _difference(d)) for d in shown[:most]]
+    for text, rest in (
+        ("better or worse", shown[most:]),
+        ("the same", [d for d in overview.differences if several and d.outcome == "same"]),
+        ("cannot tell", [d for d in overview.differences if several and d.outcome == "cannot tell"]),
+    ):
+        if rest:
+            lines.append((count(len(rest), "other difference"), text))
+    return lines
 
 
 def _pair(difference: Difference) -> str:
