@@ -6,7 +6,7 @@ import pytest
 
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
 
-NARROW, WIDE = 320, 1280
+NARROW, PHONE, TABLET, WIDE = 320, 390, 800, 1280
 PAPER = 718
 """Pixels of CSS between the margins of a page of A4."""
 ALL = {"resultTypes": ["violations"], "rules": {name: {"enabled": True} for name in ("target-size", "td-has-header")}}
@@ -69,6 +69,16 @@ CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.che
     && !one.closest('svg, .visually-hidden') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
 SHOWN = """[...document.querySelectorAll('header, button, input, select')].filter(one => one.checkVisibility())
     .map(one => one.outerHTML.slice(0, 90))"""
+SMALL = """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, summary, textarea')]
+    .filter(one => one.checkVisibility({visibilityProperty: true}) && !one.closest('.visually-hidden, .skip')
+        && !(one.localName === 'a' && getComputedStyle(one).display === 'inline'))
+    .map(one => [Math.max(
+        (['checkbox', 'radio'].includes(one.type) && one.labels[0] || one).getBoundingClientRect().height,
+        getComputedStyle(one, '::after').position === 'absolute' ? parseFloat(getComputedStyle(one, '::after').height) : 0,
+    ), one])
+    .filter(([height]) => height > 1 && height < 43.5)
+    .map(([height, one]) => `${height} high: ${one.outerHTML.slice(0, 120)}`)"""
+"""What a finger misses on a small screen; links within lines of text are exempt."""
 TOO_WIDE = "width => document.documentElement.scrollWidth > width ? ['wider than its window'] : []"
 ALL_LAID_OUT = "*, *::details-content { content-visibility: visible !important }"
 """What is out of sight is not laid out where a style says so, and then seems to lie behind what follows it."""
@@ -104,6 +114,10 @@ def faults_of(page) -> Mapping[str, list[str]]:
     found["axe, light, 320"] = page.evaluate(FOUND, PLACES)
     found["under a finger"] = page.evaluate(UNDER_A_FINGER)
     found["320 wide"] = page.evaluate(TOO_WIDE, NARROW)
+    _set(page, PHONE, "light")
+    found["small under a finger, 390"] = page.evaluate(SMALL)
+    _set(page, TABLET, "dark")
+    found["800 wide"] = [*page.evaluate(TOO_WIDE, TABLET), *page.evaluate(FOUND, PLACES)]
     _set(page, PAPER, "dark", "print")
     found["cut off on paper"] = page.evaluate(CUT, PAPER)
     found["controls on paper"] = page.evaluate(SHOWN)

@@ -32,8 +32,11 @@ window.addEventListener("hashchange", revealTarget);
 revealTarget();
 
 function revealTarget() {
-  const id = decodeURIComponent(location.hash.slice(1));
-  if (id) reveal(document.getElementById(id));
+  try {
+    reveal(document.getElementById(decodeURIComponent(location.hash.slice(1))));
+  } catch {
+    // no text is encoded so, and no part has such a name
+  }
 }
 
 // Open a part, what is folded in it first, and what it is folded in.
