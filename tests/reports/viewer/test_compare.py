@@ -91,7 +91,7 @@ def test_the_page_says_what_the_command_line_says(app, kept):
     assert (worse, better) == (8, 1)
     assert re.search(rf"worse</span> <b>{worse}</b>", text)
     assert re.search(rf"better</span> <b>{better}</b>", text)
-    counted = re.search(r'by change">(.*?)</nav>', text, re.S)
+    counted = re.search(r'by change"[^>]*>(.*?)</nav>', text, re.S)
     every, *kinds = [int(n) for n in re.findall(r"<b>(\d+)</b>", counted[1])]
     assert every == sum(kinds)
 
@@ -433,7 +433,7 @@ def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
         run = from_browser(app, f"/runs/{NEW}").text
 
     def counts(page):
-        every = re.search(r'by change">(.*?)</nav>', page, re.S)[1]
+        every = re.search(r'by change"[^>]*>(.*?)</nav>', page, re.S)[1]
         return [int(n) for n in re.findall(r"<b>(\d+)</b>", every)]
 
     assert counts(text) == [20, 19, 0, 1]

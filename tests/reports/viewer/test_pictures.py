@@ -284,7 +284,7 @@ def test_each_dataset_has_a_line(store):
     ]
     keep(store, a_run(datasets=(DatasetInfo(name="d"), DatasetInfo(name="e"))), results)
     text = page(shown(store), "/trends")
-    assert "Run Commit Gate all d e" in words(text)
+    assert "Run Gate all d e" in words(text)
     assert "✗ failed 75 %" in rows(text)[0]
     assert "100 %" in rows(text)[0]
     assert "50 %" in rows(text)[0]

@@ -55,6 +55,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     with view.figures.give_way():
         recent = view.store.runs(_LOOKED_AT)
         suites = list(dict.fromkeys(map(suite_of, recent)))
+        unknown = "" if suite in (*suites, EVERY) else suite
         suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
         several = suites[:DASHES] if suite == EVERY else [suite]
         runs = [run for run in recent if suite_of(run) in several]
@@ -84,6 +85,8 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "false_alarms": false_alarm_sentence(limits or ()),
         "limits_wait": limits is None,
         "suites": suites,
+        "unknown": unknown,
+        "looked_at": _LOOKED_AT,
         "every": EVERY,
         "suite": suite,
         "measures": measures,
