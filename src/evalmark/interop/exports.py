@@ -460,6 +460,6 @@ def _turns(messages: Sequence[Any]) -> list[Data]:
 
 def _conversation(turns: Sequence[Data], output: Data | None) -> tuple[Any, Data]:
     """Return the user's first message, and the output with the last reply and the whole conversation."""
-    asked = next((turn["content"] for turn in turns if turn["role"] == "user"), turns[0]["content"])
+    question = next((turn["content"] for turn in turns if turn["role"] == "user"), turns[0]["content"])
     replies = [turn["content"] for turn in turns if turn["role"] == "assistant"]
-    return asked, {"value": replies[-1] if replies else None, **(output or {}), "transcript": list(turns)}
+    return question, {"value": replies[-1] if replies else None, **(output or {}), "transcript": list(turns)}

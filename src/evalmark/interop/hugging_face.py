@@ -146,12 +146,12 @@ def _chosen(address: _Address, names: list[str]) -> dict[str, str]:
     """Return the column of each field of a case."""
     columns: dict[str, str] = {}
     for field, known in _COLUMNS.items():
-        wanted = address.options.get(field) if field in ("input", "expected") else None
-        if wanted is not None and wanted not in names:
-            raise ConfigError(f"{PREFIX}{address.name}: has no column {wanted!r}; its columns are {', '.join(names)}.")
-        found = wanted or next((name for name in known if name in names and name not in columns.values()), None)
-        if found is not None:
-            columns[field] = found
+        column = address.options.get(field) if field in ("input", "expected") else None
+        if column is not None and column not in names:
+            raise ConfigError(f"{PREFIX}{address.name}: has no column {column!r}; its columns are {', '.join(names)}.")
+        column = column or next((name for name in known if name in names and name not in columns.values()), None)
+        if column is not None:
+            columns[field] = column
     if "input" not in columns:
         raise ConfigError(
             f"{PREFIX}{address.name}: none of its columns is known to be the input: {', '.join(names)}. "

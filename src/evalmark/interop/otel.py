@@ -27,7 +27,7 @@ PATHS: Mapping[str, str] = {TRACES: "v1/traces", LOGS: "v1/logs"}
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 """The variable with the headers of requests, as `name=value,name=value`."""
 _BATCH = 200
-"""Results in one request; collectors refuse bodies of more than 20 MiB unless they are told otherwise."""
+"""Results in one request; collectors refuse bodies of more than 20 MiB by default."""
 _MOST = 10_000
 """Characters of an input, an output or a reason."""
 _SCOPE = "evalmark"

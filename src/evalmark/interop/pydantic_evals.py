@@ -268,9 +268,9 @@ def _judged_files(evaluator: _Evaluator, file: Data) -> Iterator[tuple[str, Data
         yield evaluator.label, file
         return
     configs = {"score": arguments.get("score", False), "pass": arguments.get("assertion", {})}
-    wanted = {kind: dict_or_empty(config) for kind, config in configs.items() if config is not False}
-    for kind, config in wanted.items():
-        name = config.get("evaluation_name") or (f"LLMJudge_{kind}" if len(wanted) > 1 else "LLMJudge")
+    enabled = {kind: dict_or_empty(config) for kind, config in configs.items() if config is not False}
+    for kind, config in enabled.items():
+        name = config.get("evaluation_name") or (f"LLMJudge_{kind}" if len(enabled) > 1 else "LLMJudge")
         percentage = {"type": "percentage", "description": "how far the output meets the rubric"}
         yield str(name), (file if kind == "pass" else {**file, "score": percentage})
 

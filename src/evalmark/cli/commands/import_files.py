@@ -127,10 +127,10 @@ def import_files(  # noqa: PLR0913  one parameter a flag
 ) -> None:
     """Import the files of another tool: store its results as runs, and list what was imported and what was not.
 
-    Traces of OpenTelemetry (otlp) become recorded sessions. With -o, also write the tests as suites that `evalmark validate` accepts, and what became of each part of the files
-    as IMPORT.md. All paths are read before anything is stored or written, and either all runs are stored or none. If
-    a part of the tests cannot be imported, nothing is written, unless --partial is given. No code in the files runs
-    unless --code names it.
+    Traces of OpenTelemetry (otlp) become recorded sessions. With -o, also write the tests as suites that `evalmark
+    validate` accepts, with IMPORT.md, which lists what became of each part of the files. All paths are read before
+    anything is stored or written, and either all runs are stored or none. If a part of the tests cannot be imported,
+    nothing is written, unless --partial is given. No code in the files runs unless --code names it.
     """
     given = {
         "--code": code,

@@ -152,8 +152,8 @@ def _input(case: Case) -> str | list[Data]:
 def _messages(case: Case, output: Output, message: Data) -> list[Data]:
     """Return the messages of the transcript, or the input and the output."""
     if not output.transcript:
-        asked = _input(case)
-        before = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
+        content = _input(case)
+        before = [{"role": "user", "content": content}] if isinstance(content, str) else content
         return before if output.error is not None else [*before, message]
     messages: list[Data] = []
     for number, event in enumerate(output.transcript):

@@ -38,7 +38,7 @@ _ANSWER_FORMS = {
         "単独の行に書き、最後の行でもその答えだけを繰り返してください。\n\n推論："  # noqa: RUF001  Japanese
     ),
 }
-"""How the judge is told to answer, for each `eval_type`."""
+"""The form in which the judge has to reply, for each `eval_type`."""
 EVAL_TYPES = tuple(_ANSWER_FORMS)
 _MATCHES: Mapping[str, Callable[[str, str], bool]] = {
     "include": lambda line, choice: choice in line,
@@ -147,7 +147,7 @@ class RegistryClassify:
 
     Args:
         spec: The model-graded question: `prompt`, `choice_strings`, `choice_scores`.
-        eval_type: How the judge is told to answer: `cot_classify`, `classify_cot`, `classify` or `cot_classify_jp`;
+        eval_type: The form in which the judge has to reply: `cot_classify`, `classify_cot`, `classify` or `cot_classify_jp`;
             empty if the prompt itself says it.
         args: Values for slots of the prompt that samples do not have.
         match_fn: How a line of the reply is compared with a choice: `include`, `exact`, `endswith`, `starts_or_endswith`.

@@ -62,26 +62,27 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
     for more in [key for key in prompt if key not in ("raw", "id", "label", "display")]:
         builder.part(f"{where} {more}", "left out", "evalmark does not support it for one prompt")
     try:
-        found = [(name, _prompt(part)) for name, part in _texts(text, document.path.parent)]
+        texts = [(name, _prompt(part)) for name, part in _texts(text, document.path.parent)]
     except (UnsupportedPromptError, UnreadableSourceError, DataError) as why:
         builder.part(where, "left out", str(why))
         builder.lacks_prompt = True
         return
-    for name, (messages, inputs) in found:
+    for name, (messages, inputs) in texts:
         names = [other.name for other in builder.prompts]
         types = {key: {"type": one["type"]} for key, one in inputs.items()}
         constants = {key: one["default"] for key, one in inputs.items() if "default" in one}
-        wanted = str(label) if label and len(found) == 1 else name or f"prompt-{len(names) + 1}"
-        wanted = wanted if wanted not in names else f"{wanted}-{len(names) + 1}"
+        text_name = prompt_name(str(label) if label and len(texts) == 1 else name, names)
         builder.prompts.append(
-            PromptText(name=wanted, messages=messages, place=where, inputs=types, constants=constants, fills_gaps=True)
+            PromptText(
+                name=text_name, messages=messages, place=where, inputs=types, constants=constants, fills_gaps=True
+            )
         )
         builder.part(where, "kept", "a prompt file")
 
 
-def prompt_name(wanted: str, taken: Collection[str]) -> str:
-    """Return the name of a prompt: the wanted one, with its number if that is taken or empty."""
-    return wanted if wanted and wanted not in taken else f"{wanted or 'prompt'}-{len(taken) + 1}"
+def prompt_name(label: str, taken: Collection[str]) -> str:
+    """Return the name of a prompt: its label, with its number if that is taken or empty."""
+    return label if label and label not in taken else f"{label or 'prompt'}-{len(taken) + 1}"
 
 
 def name_in_label(label: str) -> str:

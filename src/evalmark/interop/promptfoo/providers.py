@@ -108,7 +108,7 @@ def _drafts(
     if (mapped := _replacement(provider, options, used)) is not None:
         builder.part(provider.where, "changed", f"the model {mapped} in its place, as --map-provider says")
         settings = model_settings(provider, document, builder, is_replaced=True)
-        yield from _asked(TargetDraft(spec=_model_spec(mapped, settings), name=provider.label), prompts)
+        yield from _with_prompts(TargetDraft(spec=_model_spec(mapped, settings), name=provider.label), prompts)
         return
     if provider.row.get("transform") is not None:
         raise UnsupportedProviderError("its `transform` is code that changes the output")
@@ -120,22 +120,22 @@ def _drafts(
         return
     builder.part(provider.where, "kept", f"the model {model}")
     settings = model_settings(provider, document, builder)
-    yield from _asked(TargetDraft(spec=_model_spec(model, settings), name=provider.label), prompts)
+    yield from _with_prompts(TargetDraft(spec=_model_spec(model, settings), name=provider.label), prompts)
 
 
 def _model_spec(model: str, settings: Data) -> Data:
     return {"model": model, **({"settings": settings} if settings else {})}
 
 
-def _asked(draft: TargetDraft, prompts: list[PromptText]) -> Iterator[TargetDraft]:
+def _with_prompts(draft: TargetDraft, prompts: list[PromptText]) -> Iterator[TargetDraft]:
     for prompt in prompts:
         yield TargetDraft(spec=draft.spec, name=draft.name, prompt=prompt)
 
 
 def _prompts_of(provider: ProviderRow, builder: ImportBuilder) -> list[PromptText]:
     """Return the prompts that a provider gets: those with one of its labels, or all."""
-    wanted = provider.row.get("prompts")
-    labels = [wanted] if isinstance(wanted, str) else [str(label) for label in list_or_empty(wanted)]
+    prompts = provider.row.get("prompts")
+    labels = [prompts] if isinstance(prompts, str) else [str(label) for label in list_or_empty(prompts)]
     if not labels:
         return builder.prompts
     chosen = [

@@ -215,7 +215,7 @@ def span_step(span: Span, depth: int = 0, time_share: tuple[float, float] | None
 def answer_timeline(answer: Span, steps: Sequence[TimelineStep]) -> list[TimelineStep]:
     """Return the timeline of a recorded answer: its input, its steps, and its output or error."""
     given, value = unwrap_single_input(answer.input), answer.output
-    asked = TimelineStep(id=f"input-{answer.id}", kind="message", name="user", parts=(("", given),))
+    question = TimelineStep(id=f"input-{answer.id}", kind="message", name="user", parts=(("", given),))
     shown = (("", value),) if value is not None or answer.error is None else ()
     output = TimelineStep(
         id=f"output-{answer.id}",
@@ -225,4 +225,4 @@ def answer_timeline(answer: Span, steps: Sequence[TimelineStep]) -> list[Timelin
         error=answer.error,
         model=one_line(answer.model, 80),
     )
-    return [asked, *steps, output]
+    return [question, *steps, output]

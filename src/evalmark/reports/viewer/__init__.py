@@ -1,1 +1,1 @@
-"""The viewer: web pages over the runs of a store, for a browser on this machine; needs the extra `view`."""
+"""The viewer: web pages over the runs of a store, for a browser on this machine."""

@@ -175,14 +175,14 @@ class _RowTexts:
     def row(self, result: Result, metrics: Mapping[str, Metric], shown: Sequence[str]) -> ReadingRow:
         case, output = result.trial.case, result.output
         title = input_title(case.input, case.id, result.trial.position, _TITLE)
-        asked = source_text(unwrap_single_input(case.input))
+        input_text = source_text(unwrap_single_input(case.input))
         expected = case.expected
         same = expected is not None and output.error is None and _same(expected, output.value)
         scores = self._scores(result, metrics, shown)
         return ReadingRow(
             title=title,
-            input=None if self.lines or asked.strip() == title else self._drawn(unwrap_single_input(case.input)),
-            is_input_cut=bool(self.lines) and " ".join(asked.split()) != title,
+            input=None if self.lines or input_text.strip() == title else self._drawn(unwrap_single_input(case.input)),
+            is_input_cut=bool(self.lines) and " ".join(input_text.split()) != title,
             output=None if output.value is None and output.error is not None else self._drawn(_or_empty(output.value)),
             error="" if output.error is None else output.error[:LONGEST] + raised_at(output),
             expected=None if expected is None or same else self._drawn(expected),

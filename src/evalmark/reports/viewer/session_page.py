@@ -154,7 +154,7 @@ def _answers(context: PageContext, part: SessionPart, author: str) -> list[Answe
     subjects = {span.id: (span_subject(span), {"span": span.id}) for span in spans}
     views = label_views(context.view.store, subjects.values(), author)
 
-    def told(span: Span, depth: int = 0, within: Span | None = None) -> SpanView:
+    def view_of(span: Span, depth: int = 0, within: Span | None = None) -> SpanView:
         labels = views[subjects[span.id][0].about]
         current = set(map(id, labels.labels))
         history = [(label, id(label) in current) for label in labels.ever]
@@ -164,9 +164,9 @@ def _answers(context: PageContext, part: SessionPart, author: str) -> list[Answe
     span_ids = part.elsewhere | {span.id for span in spans}
     return [
         AnswerView(
-            view=None if answer is None else told(answer),
+            view=None if answer is None else view_of(answer),
             is_stored=answer is not None or steps[0][0].parent in span_ids,
-            steps=[told(step, depth, answer) for step, depth in steps],
+            steps=[view_of(step, depth, answer) for step, depth in steps],
         )
         for answer, steps in by_answer(spans)
     ]

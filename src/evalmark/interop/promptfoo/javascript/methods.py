@@ -66,10 +66,10 @@ def _substr(text: str, given: list[Any], call: Call) -> str:
 
 
 def _includes(whole: Any, given: list[Any], call: Call) -> bool:
-    wanted = argument(given, 0)
+    searched = argument(given, 0)
     if isinstance(whole, list):
-        return any(same_value(item, wanted) for item in whole[_within(argument(given, 1), len(whole), 0) :])
-    return _plain_text(wanted) in whole[max(0, to_integer(argument(given, 1))) :]
+        return any(same_value(item, searched) for item in whole[_within(argument(given, 1), len(whole), 0) :])
+    return _plain_text(searched) in whole[max(0, to_integer(argument(given, 1))) :]
 
 
 def _plain_text(value: Any) -> str:
@@ -79,18 +79,18 @@ def _plain_text(value: Any) -> str:
 
 
 def _index_of(whole: Any, given: list[Any], call: Call) -> float:
-    wanted = argument(given, 0)
+    searched = argument(given, 0)
     if isinstance(whole, list):
         start = _within(argument(given, 1), len(whole), 0)
-        return float(next((at for at in range(start, len(whole)) if strictly_equal(whole[at], wanted)), -1))
-    return float(whole.find(to_text(wanted), max(0, min(len(whole), to_integer(argument(given, 1))))))
+        return float(next((at for at in range(start, len(whole)) if strictly_equal(whole[at], searched)), -1))
+    return float(whole.find(to_text(searched), max(0, min(len(whole), to_integer(argument(given, 1))))))
 
 
 def _last_index_of(whole: Any, given: list[Any], call: Call) -> float:
-    wanted = argument(given, 0)
+    searched = argument(given, 0)
     if isinstance(whole, list):
-        return float(next((at for at in range(len(whole) - 1, -1, -1) if strictly_equal(whole[at], wanted)), -1))
-    return float(whole.rfind(to_text(wanted)))
+        return float(next((at for at in range(len(whole) - 1, -1, -1) if strictly_equal(whole[at], searched)), -1))
+    return float(whole.rfind(to_text(searched)))
 
 
 def _starts(text: str, given: list[Any], call: Call) -> bool:
@@ -179,15 +179,15 @@ def _search(text: str, given: list[Any], call: Call) -> float:
 
 
 def _replace(text: str, given: list[Any], call: Call, every: bool = False) -> str:
-    wanted, by = argument(given, 0), argument(given, 1)
-    if isinstance(wanted, Pattern):
-        if every and "g" not in wanted.flags:
+    searched, by = argument(given, 0), argument(given, 1)
+    if isinstance(searched, Pattern):
+        if every and "g" not in searched.flags:
             raise type_error("replaceAll needs a pattern with the flag g")
-        first = [] if "g" in wanted.flags else [wanted.search(text)]
-        matches = [match for match in first if match] if "g" not in wanted.flags else _matches(text, wanted)
+        first = [] if "g" in searched.flags else [searched.search(text)]
+        matches = [match for match in first if match] if "g" not in searched.flags else _matches(text, searched)
         spans = [(match.span(), [match[0], *map(_group, match.groups())]) for match in matches]
     else:
-        sign = to_text(wanted)
+        sign = to_text(searched)
         found = re.finditer(re.escape(sign), text)
         spans = [(match.span(), [match[0]]) for match in found][: None if every else 1]
     parts: list[str] = []
