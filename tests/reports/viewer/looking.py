@@ -59,12 +59,13 @@ MADE = """() => {
     return faults;
 }"""
 UNDER_A_FINGER = """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, summary')].filter(one => {
-    if (!one.checkVisibility({visibilityProperty: true}) || one.closest('.visually-hidden, .skip, thead, .rich, .out, label')) return false;
-    const box = one.getBoundingClientRect();
+    if (!one.checkVisibility({visibilityProperty: true}) || one.closest('.visually-hidden, .skip, thead, .rich, .out, label, .tag')) return false;
+    const box = ([...(one.labels || [])].find(label => label.offsetHeight >= 44) || one).getBoundingClientRect();
     const isWords = one.localName === 'a' && getComputedStyle(one).display === 'inline';
     return !isWords && box.width > 1 && box.height < 43.5;
 }).map(one => `${Math.round(one.getBoundingClientRect().height)} high: ${one.outerHTML.slice(0, 90)}`)"""
-"""Controls that are too low for a finger; those of a label have its height, and links in a sentence that of its line."""
+"""Controls that are too low for a finger; those of a label have its height, links in a sentence that of its line, and
+what is around a tag belongs to it."""
 CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()
     && !one.closest('svg, .visually-hidden') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
 SHOWN = """[...document.querySelectorAll('header, button, input, select')].filter(one => one.checkVisibility())
