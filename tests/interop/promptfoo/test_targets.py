@@ -84,6 +84,46 @@ def test_an_address_of_its_own_is_part_of_the_model(tmp_path):
     assert target["models"] == ["openai_compatible:http://127.0.0.1:1234/v1/small"]
 
 
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("deepseek:deepseek-chat", "deepseek-chat"),
+        ("cerebras:llama-4", "llama-4"),
+        ("fireworks:accounts/fireworks/models/m", "accounts/fireworks/models/m"),
+        ("huggingface:chat:lab/m", "lab/m"),
+    ],
+)
+def test_a_service_with_the_api_of_openai_may_have_another_address(tmp_path, provider, model):
+    config = {"apiBaseUrl": "https://proxy.example.com/v1", "maxConcurrency": 2, "usage_tier": "low"}
+    result, target = imported_from(tmp_path, [{"id": provider, "config": config}])
+    assert target["models"] == [f"openai_compatible:https://proxy.example.com/v1/{model}"]
+    assert result.dropped == ()
+
+
+def test_an_address_that_promptfoo_does_not_read_is_not_read_here(tmp_path):
+    _, target = imported_from(tmp_path, [{"id": "ollama:chat:small:1b", "config": {"apiBaseUrl": "http://box:1"}}])
+    assert target["models"] == ["ollama/small:1b"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "variable"),
+    [
+        ("anthropic:messages:other-model", "anthropic/other-model", "ANTHROPIC_BASE_URL"),
+        ("google:gemini-2.5-flash", "gemini/gemini-2.5-flash", "GOOGLE_GEMINI_BASE_URL"),
+    ],
+)
+def test_another_address_of_an_api_that_is_not_openais_is_said_and_not_taken_for_openais(
+    tmp_path, provider, model, variable
+):
+    row = {"id": provider, "config": {"apiBaseUrl": "https://proxy.example.com/api"}}
+    refused, _ = imported_from(tmp_path / "a", [row])
+    [why] = [part.to for part in refused.parts if part.outcome == "left out"]
+    assert f"set {variable} to the address" in why
+    assert f"--map-provider '{provider}={model}'" in why
+    _, target = imported_from(tmp_path / "b", [row], options=ImportOptions(providers={provider: model}))
+    assert target["models"] == [model]
+
+
 def test_models_that_differ_in_their_settings_stand_side_by_side(tmp_path):
     warm = {"id": "openai:a", "config": {"temperature": 1}}
     _, target = imported_from(tmp_path, ["openai:a", warm, {**warm, "label": "mine"}])

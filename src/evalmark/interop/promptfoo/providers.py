@@ -21,6 +21,8 @@ from .templates import is_template
 
 Data = dict[str, Any]
 _ADDRESSES = ("apiBaseUrl", "apiHost", "baseUrl", "baseURL")
+_OWN_API = {"anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
+"""Providers whose API is not OpenAI's, and the variable with the address of their server."""
 _ROW_KEYS = ("id", "config", "label", "prompts", "env", "delay", "inputs", "transform")
 _FILES = (".yaml", ".yml", ".json")
 
@@ -178,11 +180,26 @@ def _model(provider: ProviderRow) -> str | None:
             "it is called by way of pydantic-ai, which is not installed: pip install 'evalmark[pydantic-ai]', or name "
             "another model with --map-provider"
         )
-    if not address or model.startswith("azure/"):
+    if not address or model.startswith(("azure/", "ollama/")):  # promptfoo takes Ollama's address from the environment
         return model
+    return _at_address(model, _with_scheme(address), name)
+
+
+def _at_address(model: str, address: str, name: str) -> str:
+    """Return the model of the provider `name` at another address with OpenAI's API."""
     if is_template(address):
         raise UnsupportedProviderError("its address is read from an environment variable; use --map-provider")
-    return f"openai_compatible:{_with_scheme(address)}/{model.partition('/')[2]}"
+    service, _, rest = model.partition("/")
+    if variable := _OWN_API.get(service):
+        raise UnsupportedProviderError(
+            f"the server at its address has the API of {service}: set {variable} to the address for each run, and "
+            f"import it with --map-provider '{name}={model}'"
+        )
+    if service == "pydantic-ai":
+        raise UnsupportedProviderError("evalmark cannot call it at another address; use --map-provider")
+    if service.startswith("openai_compatible:"):
+        rest = name.partition(":")[2].removeprefix("chat:")
+    return f"openai_compatible:{address}/{rest}"
 
 
 def _with_scheme(address: str) -> str:

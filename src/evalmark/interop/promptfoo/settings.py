@@ -37,8 +37,8 @@ _NESTED = ("passthrough", "extra_body", "generationConfig", "options")
 """Mappings whose items are sent as if they stood beside them."""
 IDLE = (
     *("label", "delay", "apiKey", "apiKeyEnvar", "apiKeyRequired", "maxRetries", "organization", "project", "cost"),
-    *("inputCost", "outputCost", "stream", "timeout", "showThinking", "region", "projectId"),
-    *("modelName", "model", "id", "inferenceModelType"),
+    *("inputCost", "outputCost", "usage_tier", "stream", "timeout", "showThinking", "region", "projectId"),
+    *("maxConcurrency", "modelName", "model", "id", "inferenceModelType"),
 )
 """Keys that change no request, or only where and with which key it is sent, which the environment says here."""
 _IDLE_REASON = "it changes no request, or the environment says it here"
