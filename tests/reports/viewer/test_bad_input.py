@@ -34,9 +34,9 @@ MANY = [
     pytest.param(
         {"value": "x" * 10_000_000 + " end"}, "The first 64,000 of 10,000,004 characters", 1, id="10 MB of text"
     ),
-    pytest.param({"value": "so it is\n" * 1_200_000}, "The first 64,000 of 10,800,000 characters", 1, id="lines"),
-    pytest.param({"tool_calls": CALLS}, "The first 500 of 200,000 steps", 3, id="a hundred thousand tool calls"),
-    pytest.param({"transcript": CALLS}, "The first 500 of 200,000 steps", 3, id="a transcript of as many"),
+    pytest.param({"value": "so it is\n" * 1_200_000}, "The first 63,998 of 10,800,000 characters", 1, id="lines"),
+    pytest.param({"tool_calls": CALLS}, "The first 500 of 100,000 steps", 3, id="a hundred thousand tool calls"),
+    pytest.param({"transcript": CALLS}, "The first 500 of 100,000 steps", 3, id="a transcript of as many"),
 ]
 """What an answer has too much of, what its page says of it, and how many seconds of a processor it may take."""
 
