@@ -57,6 +57,7 @@ def test_a_run_under_way_has_no_gate_until_its_end(store):
     kept(store, "going", answered(3), ends=False)
     app = shown(store)
     assert gates(app) == [""]
+    assert 'class="outcome' not in from_browser(app, run_path("going")).text, "nor on its page"
     store.finish(a_run("going", metrics=(Metric(name="correct"),), status="complete", finished="2026-11-21T11:00:00Z"))
     assert gates(app) == ["✗ failed"]
 

@@ -46,6 +46,13 @@ def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its
     assert "$0.00047 a trial" in panels["Cost of a trial"]
 
 
+def test_a_suite_that_no_run_belongs_to_is_not_replaced_silently(pages):
+    text = words(page(pages, "/trends?suite=other.yaml"))
+    assert "belongs to the suite “ other.yaml ”" in text or "belongs to the suite “other.yaml”" in text
+    assert "belongs to the suite" not in words(page(pages, "/trends?suite=faq.yaml"))
+    assert "belongs to the suite" not in words(page(pages, "/trends"))
+
+
 def test_a_measure_is_shown_large_by_its_name(pages):
     text = page(pages, "/trends?suite=faq.yaml")
     assert 'href="/trends?suite=faq.yaml&amp;of=similarity"' in text
