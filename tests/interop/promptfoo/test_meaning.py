@@ -383,3 +383,35 @@ def test_a_value_is_filled_in_as_javascript_writes_it_or_left_out(tmp_path, valu
         assert len(imported.dropped) == 1
     else:
         assert case.expected == filled
+
+
+@pytest.mark.parametrize(
+    ("prompt", "variables", "change"),
+    [
+        ("{{ a }}", {"a": {"k": 1}}, "are written as JSON"),
+        ("{{ a }}", {"a": 1.0}, "are written as JSON"),
+        ("{{ a | dump }}", {"a": {"k": 1}}, "with spaces after commas"),
+        ("{% if a %}Y{% endif %}", {"a": {}}, "counts as false"),
+        ("{% if a == 3 %}Y{% endif %}", {"a": "3"}, "equal to its text"),
+        ("{% if a is defined %}Y{% endif %}", {"b": "3"}, "is an empty text"),
+        ("{% if a %}{{ a }}{% endif %}", {"a": "x"}, ""),
+        ("{% for one in a %}{{ one.k }}{% endfor %}", {"a": [{"k": 1}]}, ""),
+        ('[{"role": "user", "content": "{{ a }}"}]', {"a": "x"}, ""),
+    ],
+)
+def test_a_prompt_that_becomes_another_text_than_in_promptfoo_is_reported_as_changed(
+    tmp_path, prompt, variables, change
+):
+    options = {"disableVarExpansion": True}
+    imported = lost(tmp_path, config({"vars": variables, "options": options}, prompts=[prompt]))
+    outcomes = [(part.outcome, part.to) for part in imported.parts if "prompts[0]" in part.name]
+    assert len(outcomes) == 1
+    assert outcomes[0][0] == ("changed" if change else "kept")
+    assert change in outcomes[0][1]
+
+
+def test_an_address_with_a_password_goes_nowhere(tmp_path):
+    provider = {"id": "openai:chat:a", "config": {"apiBaseUrl": "https://user:hunter2@127.0.0.1/v1"}}
+    imported = lost(tmp_path, config({"vars": {"city": "Oslo"}}, providers=[provider]))
+    assert "credentials" in imported.dropped[0].to
+    assert "hunter2" not in repr(imported)

@@ -13,7 +13,7 @@ from evalmark.interop.shared.import_result import ImportResult
 from evalmark.interop.shared.results import SIDE
 
 from .cases import add_tests
-from .prompts import add_prompts
+from .prompts import add_prompts, note_changes
 from .providers import add_providers
 from .results import add_results, read_results
 from .sources import dereferenced
@@ -101,6 +101,7 @@ def _config(
         builder.part(f"{document.place_of(at)} prompts, providers", "no effect", "every test brings its output")
     else:
         add_prompts(document, data.get("prompts"), (*at, "prompts"), builder)
+        note_changes(builder, [test.variables for test in tests])
         add_providers(document, data, at, builder, options)
     evaluation = data.get("evaluateOptions")
     if isinstance(evaluation, dict) and type(repeat := evaluation.get("repeat")) is int and repeat > 1:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from evalmark.interop.shared.tables import read_rows
 
 from .sources import CODE_ENDINGS, UnreadableSourceError, is_pattern, matching_files
 from .templates import converted, is_template, named_environment, without_safe
+from .variables import change_in_prompt
 
 Data = dict[str, Any]
 _TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", ".csv", ".jsonl", ".xlsx", ".xls")
@@ -33,6 +34,7 @@ _DUMPED = re.compile(
 """A variable that a template writes as a JSON text, with its quotes."""
 _ADDRESS = re.compile(r"(?:data:image/[\w.+-]+;base64,)?\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 """The address of a picture that is a variable; a picture in a file is a data URL with its beginning."""
+_KEPT = "a prompt file"
 _AFTERWARDS = "it is a chat that is valid only after its variables are filled in"
 _CODE = "a prompt that is made by code is code"
 
@@ -51,6 +53,15 @@ def add_prompts(document: Document, value: Any, at: tuple[str, ...], builder: Im
     if value is None:  # promptfoo's default
         messages = [{"role": "user", "content": "{{prompt}}"}]
         builder.prompts.append(PromptText(name="prompt-1", messages=messages, fills_gaps=True))
+
+
+def note_changes(builder: ImportBuilder, tests: Sequence[Mapping[str, Any]]) -> None:
+    """Record which prompts become another text than in promptfoo for some of the tests."""
+    for prompt in builder.prompts:
+        template = "\n".join(message["content"] for message in prompt.messages)
+        if prompt.place and (change := change_in_prompt(template, tests)):
+            builder.parts.pop((prompt.place, "kept", _KEPT), None)
+            builder.part(prompt.place, "changed", change)
 
 
 def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder: ImportBuilder) -> None:
@@ -77,7 +88,7 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
                 name=text_name, messages=messages, place=where, inputs=types, constants=constants, fills_gaps=True
             )
         )
-        builder.part(where, "kept", "a prompt file")
+        builder.part(where, "kept", _KEPT)
 
 
 def prompt_name(label: str, taken: Collection[str]) -> str:

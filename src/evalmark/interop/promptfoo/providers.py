@@ -189,6 +189,8 @@ def _at_address(model: str, address: str, name: str) -> str:
     """Return the model of the provider `name` at another address with OpenAI's API."""
     if is_template(address):
         raise UnsupportedProviderError("its address is read from an environment variable; use --map-provider")
+    if "@" in address or "?" in address:
+        raise UnsupportedProviderError("its address contains credentials or a query; use --map-provider")
     service, _, rest = model.partition("/")
     if variable := _OWN_API.get(service):
         raise UnsupportedProviderError(

@@ -1,7 +1,7 @@
 """Fill promptfoo's variables into the texts of a test."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evalmark.prompts.templates.interpreter import RenderBudget, render_template
@@ -87,6 +87,42 @@ def _differs(template: str, variables: Mapping[str, Any]) -> str:
     if re.search(r"[^=!]==[^=]|!=[^=]", template) and any(map(_has_number, used)):
         return "compares with `==`, for which a number equals its text in JavaScript; write `===`"
     return ""
+
+
+def change_in_prompt(template: str, tests: Iterable[Mapping[str, Any]]) -> str:
+    """Return how the text of a prompt differs from that of promptfoo for some of the tests; empty if it does not.
+
+    Args:
+        template: The converted template.
+        tests: The variables of each test.
+
+    >>> change_in_prompt("{{ a }}", [{"a": "x"}]), change_in_prompt("{{ a }}", [{"a": [1, 2]}])
+    ('', 'lists, mappings and numbers such as 1.0 are written as JSON')
+    """
+    names, paths = variables_of(template), [path.strip() for path in _VARIABLE.findall(template)]
+    has_choice = re.search(r"\b(?:if|elif|or|and|not)\b", template)
+    is_loose = re.search(r"==|!=", template)
+    is_asked = re.search(r"\bis\s+(?:not\s+)?(?:un)?defined\b", template)
+    changes = {"a variable that a test lacks is an empty text, which is `defined`"} if is_asked else set[str]()
+    for values in tests:
+        used = [values[name] for name in names if name in values]
+        if any(_is_written_as_json(path, values) for path in paths):
+            changes.add("lists, mappings and numbers such as 1.0 are written as JSON")
+        if "tojson" in template and any(isinstance(value, (Mapping, list, tuple)) for value in used):
+            changes.add("JSON is written with spaces after commas and colons")
+        if has_choice and any(map(_has_empty, used)):
+            changes.add("an empty list or mapping counts as false in conditions")
+        if is_loose and any(map(_has_number, used)):
+            changes.add("`==` never takes a number for equal to its text")
+    return "; ".join(sorted(changes))
+
+
+def _is_written_as_json(path: str, variables: Mapping[str, Any]) -> bool:
+    content: Any = variables
+    for key in path.split("."):
+        content = content.get(key) if isinstance(content, Mapping) else None
+    is_number = isinstance(content, float) and js_text(content) != str(content)
+    return is_number or isinstance(content, (Mapping, list, tuple))
 
 
 def _has_empty(value: Any) -> bool:
