@@ -9,6 +9,7 @@ from evalmark.core.settings import Settings
 from evalmark.interop.promptfoo.importer import import_promptfoo
 from evalmark.interop.promptfoo.patterns import python_pattern
 from evalmark.interop.promptfoo.scorers import PromptfooAssertion
+from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.scorers import Regex
 from evalmark.scoring.binding.registry import resolve_scorer
 from tests.interop.promptfoo.test_promptfoo import config, moved
@@ -415,3 +416,36 @@ def test_an_address_with_a_password_goes_nowhere(tmp_path):
     imported = lost(tmp_path, config({"vars": {"city": "Oslo"}}, providers=[provider]))
     assert "credentials" in imported.dropped[0].to
     assert "hunter2" not in repr(imported)
+
+
+@pytest.mark.parametrize(
+    ("provider", "asserts"),
+    [
+        ({"id": "https://127.0.0.1/x?api_key=hunter2", "config": {"body": {"q": "{{prompt}}"}}}, []),
+        ({"id": "https://user:hunter2@127.0.0.1/x", "config": {"body": {"q": "{{prompt}}"}}}, []),
+        ({"id": "https://127.0.0.1/x", "config": {"body": {"q": "{{prompt}}", "deep": [{"password": "hunter2"}]}}}, []),
+        ({"id": "https://127.0.0.1/x", "config": {"queryParams": {"token": "hunter2"}, "body": {"q": "{{prompt}}"}}}, []),
+        ({"id": "exec:python3 run.py --token hunter2"}, []),
+        ({"id": "exec:API_KEY=hunter2 python3 run.py"}, []),
+        ("openai:chat:a", [{"type": "javascript", "value": "true", "config": {"apiKey": "hunter2"}}]),
+        ("openai:chat:a", [{"type": "python", "value": "True", "config": {"apiKey": "hunter2"}}]),
+    ],
+)  # fmt: skip
+def test_a_secret_in_a_config_reaches_no_file_and_no_report(tmp_path, provider, asserts):
+    whole = config({"vars": {"city": "Oslo"}, "assert": asserts}, providers=[provider])
+    laid_out(tmp_path, {"promptfooconfig.yaml": yaml.safe_dump(whole)})
+    imported = import_promptfoo(tmp_path, ImportOptions(code=("all",)))
+    assert any("contains a secret" in part.to for part in imported.dropped)
+    assert "hunter2" not in repr(imported.files)
+
+
+def test_a_secret_that_is_a_variable_of_the_test_or_of_the_environment_is_none(tmp_path):
+    body = {"q": "{{prompt}}", "token": "{{ city }}"}
+    providers = [
+        {"id": "https://127.0.0.1/x", "config": {"body": body}},
+        "exec:python3 run.py --max-tokens 5 --token $KEY",
+    ]
+    laid_out(
+        tmp_path, {"promptfooconfig.yaml": yaml.safe_dump(config({"vars": {"city": "Oslo"}}, providers=providers))}
+    )
+    assert import_promptfoo(tmp_path, ImportOptions(code=("all",))).dropped == ()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from evalmark.inputs.secrets.fields import secret_paths
 from evalmark.interop.shared.assertions import JUDGED, PROMPTFOO, SET, SIMILAR
 from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
 
@@ -32,6 +33,18 @@ _KEYS = (
 )  # fmt: skip
 
 
+def refuse_secrets(assertion: Mapping[str, Any]) -> None:
+    """Refuse an assertion whose `config` has a secret, which would be written into the suite.
+
+    Raises:
+        UnsupportedAssertionError: it has one.
+    """
+    if found := next(secret_paths(assertion.get("config")), ()):
+        raise UnsupportedAssertionError(
+            f"its `config` contains a secret under {found[-1]!r:.40}; read it from the environment"
+        )
+
+
 def read_assertion(assertion: Mapping[str, Any], scope: AssertionScope) -> AssertionRequest:
     """Convert an assertion of a test.
 
@@ -42,6 +55,7 @@ def read_assertion(assertion: Mapping[str, Any], scope: AssertionScope) -> Asser
     base = kind.removeprefix("not-")
     if base == "assert-set":
         return _set(assertion, scope)
+    refuse_secrets(assertion)
     if base in CODE and not (base == "javascript" and is_inline(assertion.get("value"))):
         raise _code_error(base, assertion)
     if assertion.get("contextTransform"):

@@ -16,7 +16,7 @@ from evalmark.interop.shared.items import is_number
 
 from .assertion_requests import AssertionRequest, AssertionScope, UnsupportedAssertionError
 from .assertion_values import code_file, is_inline
-from .assertions import transforms_in
+from .assertions import refuse_secrets, transforms_in
 from .scorers import function_body
 from .variables import fill_variables
 
@@ -43,6 +43,7 @@ def allowed_code(
     value, folder = assertion.get("value"), scope.folder
     if base not in ("python", "javascript") or not isinstance(value, str) or folder is None:
         return None
+    refuse_secrets(assertion)
     named = code_file(value)
     is_python = named is not None and named[0].endswith(".py")
     if named is not None and options.allows(folder / named[0]):

@@ -49,6 +49,7 @@ def script_target(
     request["context"] = {"vars": "{{ input }}"}
     if provider.name.startswith("exec:"):
         program = provider.name.removeprefix("exec:").strip()
+        _refuse_secrets(program)
         scripts = _scripts_in(program, folder)
         if not (options.allows() or (scripts and all(map(options.allows, scripts)))):
             raise UnsupportedProviderError("it is a program; look at it, and allow it with --code all")
@@ -137,6 +138,15 @@ def _imported(script: Path, text: str) -> list[Path]:
     return [
         path for stem in stems for path in (stem.with_suffix(".py"), stem / "__init__.py", stem.parent / "__init__.py")
     ]
+
+
+def _refuse_secrets(program: str) -> None:
+    """Refuse a command with a secret in an option such as `--token`, or in a variable before it."""
+    names = re.findall(r"(?:^|\s)-*([\w-]+)(?:=|\s+)(?=[^\s$-])", program)
+    if found := next((name for name in names if any(secret_paths({name: ""}))), ""):
+        raise UnsupportedProviderError(
+            f"its command contains a secret after {found!r:.40}; read it from the environment"
+        )
 
 
 def _without_secrets(config: Data) -> Data:

@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from evalmark.core.errors import DataError
 from evalmark.inputs.documents.document import Document
 from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.secrets.fields import secret_paths
 from evalmark.interop.shared.import_builder import ImportBuilder, PromptText, TargetDraft
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.interop.shared.items import dict_or_empty
@@ -79,6 +80,7 @@ def _http(provider: ProviderRow, prompt: PromptText, builder: ImportBuilder) -> 
     method = str(config.get("method") or ("GET" if body is None else "POST")).upper()
     if queries := dict_or_empty(config.get("queryParams")):
         url += ("&" if "?" in url else "?") + urlencode(queries, safe="{} |")
+    _refuse_secrets(url, body)
     http: Data = {"url": _filled(url, prompt), "method": method, "headers": _headers(config, provider, builder)}
     if method != "GET":
         http["body"] = _filled(body, prompt)
@@ -112,6 +114,24 @@ def _address(provider: ProviderRow) -> str:
     if _ENVIRONMENT.search(url):
         raise UnsupportedProviderError("its address is read from an environment variable; write it into the file")
     return url
+
+
+def _refuse_secrets(url: str, body: Any) -> None:
+    """Refuse a request with a password or a key in its address or its body, where it would be written into the suite."""
+    parts = urlsplit(url)
+    sent = {"address": dict(parse_qsl(parts.query)), "body": body}
+    names = [str(path[-1]) for path in secret_paths(sent) if not is_template(_part_at(sent, path))]
+    if "@" in parts.netloc or names:
+        where = f"under {names[0]!r:.40}" if names else "in its address"
+        raise UnsupportedProviderError(
+            f"it contains a secret {where}; send it in a header, and name it there as ${{NAME}}"
+        )
+
+
+def _part_at(data: Any, path: Sequence[str | int]) -> Any:
+    for key in path:
+        data = data[key]
+    return data
 
 
 def _body(config: Data) -> Any:
