@@ -11,6 +11,7 @@ from evalmark.cli.commands.app import program
 from evalmark.cli.terminal import supervisor
 from evalmark.cli.terminal.command_line import complete_words
 from evalmark.core.settings import Settings
+from evalmark.core.text import PLAIN
 from tests.conftest import ROOT
 from tests.test_docs import PAGES, name
 
@@ -77,7 +78,7 @@ def default_of(field) -> str:
 def test_the_variables_on_the_page_are_the_settings():
     named = set(re.findall(r"EVALMARK_[A-Z_]+", PAGE + EXIT_CODES))
     settings = {f"EVALMARK_{field.name.upper()}" for field in fields(Settings) if field.name not in TABLES}
-    assert named == settings | {"EVALMARK_FILTER", supervisor.SUPERVISE_VARIABLE}
+    assert named == settings | {"EVALMARK_FILTER", PLAIN, supervisor.SUPERVISE_VARIABLE}
 
 
 def test_the_settings_on_the_page_have_their_defaults():
