@@ -21,7 +21,8 @@ from evalmark.scoring.judges.metric import MetricFile
 
 from .formula import FormulaError
 from .foundry import grader_of_foundry
-from .graders import GraderError, check_grader, grader_module, graders_in, needs_model, python_graders
+from .grader_json import GraderError, check_grader, graders_in, needs_model, python_graders
+from .graders import grader_module
 
 OUTPUT = "{{sample.output_text}}"
 EXPECTED = "{{item.expected}}"

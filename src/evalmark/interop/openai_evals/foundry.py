@@ -6,7 +6,7 @@ from typing import Any
 
 from evalmark.interop.shared.items import dict_or_empty, is_number
 
-from .graders import GraderError
+from .grader_json import GraderError
 
 Data = dict[str, Any]
 _JUDGED: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(

@@ -12,72 +12,40 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.case import Case, Output, Turn
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
-from evalmark.interop.shared.items import dict_or_empty, is_number, list_or_empty
+from evalmark.interop.shared.items import dict_or_empty, is_number
 from evalmark.scoring.binding.scores import meets_threshold, unscored
-from evalmark.scoring.binding.text import preview
 from evalmark.scoring.judges.delimiters import untrusted_text
 from evalmark.scoring.judges.judge_scores import score_output
-from evalmark.scoring.judges.measure import KEYS, REASON, Measure, Option
+from evalmark.scoring.judges.measure import KEYS, REASON, Measure
 from evalmark.scoring.judges.metric import MetricFile
 from evalmark.scoring.judges.question import Question
 from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, reply_object
 from evalmark.scoring.judges.verdict import Verdict, read_verdict, shorten_reason
 
-from .formula import FormulaError, check_formula, formula_value
-from .templates import MissingValueError, item_from, render_template, sample_from, unknown_slots
+from .formula import FormulaError, formula_value
+from .grader_json import (
+    CODE_GRADER,
+    OPERATIONS,
+    Data,
+    graders_in,
+    label_options,
+    messages_in,
+    needs_model,
+    python_graders,
+    range_of,
+    require_fields,
+    score_share,
+)
+from .templates import MissingValueError, item_from, render_template, sample_from
 from .text_metrics import text_metric
 
-Data = dict[str, Any]
 Functions = Mapping[str, Callable[[Data, Data], float]]
-MODEL_GRADERS = ("label_model", "score_model")
-CODE_GRADER = "python"
-_ROLES = {"developer": "system", "system": "system", "user": "user", "assistant": "assistant"}
-_TEXT_PARTS = ("input_text", "output_text", "text")
 _SETTINGS = {
     "max_completions_tokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
     **{name: name for name in ("temperature", "top_p", "seed", "reasoning_effort")},
 }
 """Sampling parameters of model graders, and the settings of a request that they are here."""
-
-
-class GraderError(Exception):
-    """A grader cannot be used here; the text completes a sentence that begins with its name."""
-
-
-def check_grader(grader: Mapping[str, Any]) -> None:
-    """Check that a grader, with those inside it, can be used.
-
-    Raises:
-        GraderError: it cannot.
-    """
-    kind = str(grader.get("type"))
-    if kind not in _CHECKS:
-        raise GraderError(f"is of the type {kind!r:.40}, which evalmark does not have")
-    for text in (grader.get("input"), grader.get("reference")):
-        if isinstance(text, str) and (strange := unknown_slots(text)):
-            raise GraderError(f"has {strange[0]!r:.60} in a text, which is no value of an item or sample")
-    _CHECKS[kind](grader)
-
-
-def graders_in(grader: Mapping[str, Any]) -> dict[str, Data]:
-    """Return the graders inside a `multi` grader by name; empty for others."""
-    inner = grader.get("graders")
-    if isinstance(inner, list):
-        return {str(one.get("name")): one for one in inner if isinstance(one, dict)}
-    return {name: one for name, one in dict_or_empty(inner).items() if isinstance(one, dict)}
-
-
-def needs_model(grader: Mapping[str, Any]) -> bool:
-    """Tell whether a grader, or one inside it, asks a model."""
-    return grader.get("type") in MODEL_GRADERS or any(map(needs_model, graders_in(grader).values()))
-
-
-def python_graders(grader: Mapping[str, Any], name: str = "") -> dict[str, str]:
-    """Return the source of each Python grader, by the name under which a `multi` grader has it."""
-    if grader.get("type") == CODE_GRADER:
-        return {name: str(grader.get("source", ""))}
-    return {key: text for inner, one in graders_in(grader).items() for key, text in python_graders(one, inner).items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +81,7 @@ class OpenAIGrader:
     name: str = ""
 
     def __post_init__(self) -> None:
-        _require(self.grader)
+        require_fields(self.grader)
         if not self.name:
             object.__setattr__(self, "name", str(self.grader.get("name") or self.grader["type"]))
         if missing := python_graders(self.grader).keys() - self.functions.keys():
@@ -158,7 +126,7 @@ def grader_number(
         return formula_value(grader["calculate_output"], scores)
     output, reference = (render_template(str(grader.get(key, "")), item, sample) for key in ("input", "reference"))
     if kind == "string_check":
-        return float(_OPERATIONS[grader["operation"]](output, reference))
+        return float(OPERATIONS[grader["operation"]](output, reference))
     measure = text_metric(str(grader["evaluation_metric"]), variant)
     return 0.0 if measure is None else measure(output, reference)
 
@@ -193,7 +161,7 @@ class OpenAIModelGrader:
     judge: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _require(self.grader)
+        require_fields(self.grader)
         if not self.name:
             object.__setattr__(self, "name", str(self.grader.get("name") or self.grader["type"]))
 
@@ -237,12 +205,12 @@ class OpenAIModelGrader:
         turns = [
             Turn(role=role, content=render_template(text, item, sample)) for role, text in messages_in(grader["input"])
         ]
-        labels, (low, high) = _labels(grader), range_of(grader)
+        labels, (low, high) = label_options(grader), range_of(grader)
         metric = MetricFile(
             name=self.name,
             description=self.name,
             measure=Measure(kind="choice", options=labels) if labels else Measure(kind="percentage"),
-            threshold=1.0 if labels else _share(grader, low, high),
+            threshold=1.0 if labels else score_share(grader, low, high),
         )
         form = _LABEL_FORM.format(labels=", ".join(labels)) if labels else _SCORE_FORM.format(low=low, high=high)
         parameters = dict_or_empty(grader.get("sampling_params"))
@@ -291,120 +259,6 @@ def grader_score(name: str, grader: Mapping[str, Any], number: float, reason: st
     passed = meets_threshold(number, least) if is_number(least) else None
     value = number if 0 <= number <= 1 else None
     return Score(name=name, raw=number, value=value, passed=passed, reason=reason or f"the grader gives {number:g}")
-
-
-def messages_in(messages: Any) -> list[tuple[str, str]]:
-    """Return the role and the text of each message of a grader or a prompt.
-
-    Raises:
-        GraderError: a message has something else than texts, such as an image.
-    """
-    found = []
-    for message in map(dict_or_empty, list_or_empty(messages)):
-        role = _ROLES.get(str(message.get("role", "user")))
-        if role is None:
-            raise GraderError(f"has a message of the role {message.get('role')!r:.40}")
-        content = message.get("content")
-        parts = content if isinstance(content, list) else [content]
-        found.append((role, "\n".join(map(_part_text, parts))))
-    return found
-
-
-def _part_text(part: Any) -> str:
-    text = part.get("text") if isinstance(part, dict) and part.get("type", "text") in _TEXT_PARTS else part
-    if not isinstance(text, str):
-        kind = part.get("type") if isinstance(part, dict) else part
-        raise GraderError(f"has {preview(kind)} in a message, and only texts can be sent")
-    return text
-
-
-def range_of(grader: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the lowest and the highest score of a `score_model` grader."""
-    numbers = [number for number in list_or_empty(grader.get("range")) if is_number(number)]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else (0.0, 1.0)
-
-
-def _share(grader: Mapping[str, Any], low: float, high: float) -> float | None:
-    least = grader.get("pass_threshold")
-    return (least - low) / (high - low) if is_number(least) else None
-
-
-def _labels(grader: Mapping[str, Any]) -> dict[str, Option]:
-    if grader["type"] != "label_model":
-        return {}
-    passing = list_or_empty(grader.get("passing_labels"))
-    return {str(label): Option(float(label in passing)) for label in list_or_empty(grader.get("labels"))}
-
-
-def _require(grader: Mapping[str, Any]) -> None:
-    try:
-        check_grader(grader)
-    except (GraderError, FormulaError) as error:
-        raise ConfigError(f"the grader {grader.get('name')!r:.60} {error}.") from None
-
-
-def _check_string(grader: Mapping[str, Any]) -> None:
-    if str(grader.get("operation")) not in _OPERATIONS:
-        raise GraderError(f"asks for the operation {grader.get('operation')!r:.40}")
-
-
-def _check_similarity(grader: Mapping[str, Any]) -> None:
-    metric = grader.get("evaluation_metric")
-    if metric == "cosine":
-        raise GraderError("compares embeddings with something else than the expected answer")
-    if not isinstance(metric, str) or text_metric(metric) is None:
-        raise GraderError(f"measures by {metric!r:.40}, which evalmark does not have")
-
-
-def _check_code(grader: Mapping[str, Any]) -> None:
-    if "def grade(" not in str(grader.get("source", "def grade(")):
-        raise GraderError("has no function `grade`")
-
-
-def _check_labels(grader: Mapping[str, Any]) -> None:
-    if len(_labels(grader)) < 2:
-        raise GraderError("names fewer than two labels")
-    _check_messages(grader)
-
-
-def _check_scores(grader: Mapping[str, Any]) -> None:
-    low, high = range_of(grader)
-    if not low < high:
-        raise GraderError(f"has the range {grader.get('range')!r:.40}, which is not two numbers in order")
-    _check_messages(grader)
-
-
-def _check_messages(grader: Mapping[str, Any]) -> None:
-    messages = messages_in(grader.get("input"))
-    if not any(text.strip() for _, text in messages):
-        raise GraderError("asks its model nothing")
-    if strange := [slot for _, text in messages for slot in unknown_slots(text)]:
-        raise GraderError(f"has {strange[0]!r:.60} in a message, which is no value of an item or sample")
-
-
-def _check_multi(grader: Mapping[str, Any]) -> None:
-    inner = graders_in(grader)
-    for name, one in inner.items():
-        if one.get("type") == "multi":
-            raise GraderError(f"has another multi grader inside, {name!r:.40}")
-        check_grader(one)
-    check_formula(grader.get("calculate_output"), set(inner))
-
-
-_OPERATIONS: Mapping[str, Callable[[str, str], bool]] = {
-    "eq": lambda found, reference: found == reference,
-    "ne": lambda found, reference: found != reference,
-    "like": lambda found, reference: reference in found,
-    "ilike": lambda found, reference: reference.casefold() in found.casefold(),
-}
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
-    "string_check": _check_string,
-    "text_similarity": _check_similarity,
-    CODE_GRADER: _check_code,
-    "label_model": _check_labels,
-    "score_model": _check_scores,
-    "multi": _check_multi,
-}
 
 
 def grader_module(grader: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from .api_objects import ApiObject, ApiObjects, file_of, read_api_objects, split
 from .criteria import EvalKeys, keys_of, read_criterion
 from .download import download_failures
 from .exporter import native_of
-from .graders import GraderError, messages_in
+from .grader_json import GraderError, messages_in
 from .stored_runs import StoredEval, check_agreement, runs_of
 
 Data = dict[str, Any]
