@@ -233,17 +233,18 @@ def test_an_update_replaces_what_is_as_it_was_imported_and_keeps_other_files(eva
     ]  # fmt: skip
 
 
-def test_an_update_loses_no_edit(evalmark, world):
+@pytest.mark.parametrize("name", ["suite.yaml", "IMPORT.md"])
+def test_an_update_loses_no_edit(evalmark, world, name):
     assert evalmark("import", *promptfoo(world, TEST), "-o", "in").code == 0
-    suite = world / "in" / "suite.yaml"
-    suite.write_text(suite.read_text() + "# mine\n")
+    edited = world / "in" / name
+    edited.write_text(edited.read_text() + "# mine\n")
     before = {path: path.read_bytes() for path in (world / "in").iterdir()}
     said = again(evalmark, world, "--update")
     assert said.code == 2
-    assert "in/suite.yaml: was edited since the import" in said.err
+    assert f"in/{name}: was edited since the import" in said.err
     assert {path: path.read_bytes() for path in (world / "in").iterdir()} == before
     assert again(evalmark, world, "--force").code == 0
-    assert "# mine" not in suite.read_text()
+    assert "# mine" not in edited.read_text()
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,11 @@ from evalmark.cli.commands.file_checks import validate
 from evalmark.core.errors import ConfigError
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.interop.shared.import_result import ImportResult
-from evalmark.reports.files.import_markdown import FILE_ROW, import_markdown
+from evalmark.reports.files.import_markdown import FILE_ROW, REPORT, import_markdown, report_hash
 
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
 
-REPORT = "IMPORT.md"
 Rewrite = Literal["refuse", "update", "force"]
 """What happens to files that exist: nothing is written; files of an earlier import are replaced unless they were edited;
 all are overwritten."""
@@ -64,7 +63,7 @@ def _check_existing(folder: Path, names: Iterable[str], rewrite: Rewrite) -> lis
             )
         return []
     earlier = _earlier_files(folder)
-    edited = [name for name in existing if name != REPORT and not _is_unchanged(folder, name, earlier)]
+    edited = [name for name in existing if not _is_unchanged(folder, name, earlier)]
     if rewrite == "update" and not earlier:
         raise ConfigError(f"{folder / REPORT}: there is no earlier import to update; leave --update out.")
     if rewrite == "update" and edited:
@@ -88,6 +87,8 @@ def _is_unchanged(folder: Path, name: str, earlier: Mapping[str, str]) -> bool:
     path = folder / name
     if name not in earlier or not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
         return False
+    if name == REPORT:
+        return report_hash(path.read_text(encoding="utf-8")) == earlier[name]
     return hashlib.sha256(path.read_bytes()).hexdigest() == earlier[name]
 
 

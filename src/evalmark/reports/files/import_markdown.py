@@ -1,6 +1,7 @@
 """IMPORT.md: what became of each part of the files of another tool."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 
 from evalmark.core.text import count
@@ -8,6 +9,7 @@ from evalmark.interop.shared.import_result import ImportedPart, ImportResult, Pa
 
 from .markdown import markdown_text
 
+REPORT = "IMPORT.md"
 FILE_ROW = r"^\| `([^`\n]+)` \| `([0-9a-f]{64})` \|$"
 """A row of the table of files: the name, and the SHA-256 of the content."""
 _MOST = 20
@@ -27,7 +29,14 @@ def import_markdown(imported: ImportResult, source: tuple[str, str]) -> str:
         imported: the result of the import.
         source: the format, and the path that was imported.
     """
-    return "".join(_lines(imported, source))
+    text = "".join(_lines(imported, source))
+    return f"{text}| `{REPORT}` | `{report_hash(text)}` |\n"
+
+
+def report_hash(text: str) -> str:
+    """Return the hash of a report without the row that has this hash."""
+    row = rf"^\| `{re.escape(REPORT)}` \| `[0-9a-f]{{64}}` \|\n"
+    return hashlib.sha256(re.sub(row, "", text, flags=re.MULTILINE).encode()).hexdigest()
 
 
 def _lines(imported: ImportResult, source: tuple[str, str]) -> Iterator[str]:
