@@ -178,6 +178,20 @@ def test_settings_of_a_grader_are_kept(tmp_path):
     assert "secret" not in str(imported.files)
 
 
+@pytest.mark.parametrize(
+    ("grader", "address", "judge"),
+    [
+        ("openai:chat:a", "http://127.0.0.1:1234/v1", "openai_compatible:http://127.0.0.1:1234/v1/a"),
+        ("anthropic:messages:a", "http://127.0.0.1:1234", None),
+    ],
+)
+def test_a_grader_at_an_address_of_its_own_is_not_called_elsewhere(tmp_path, grader, address, judge):
+    row = {"id": grader, "config": {"apiBaseUrl": address}}
+    imported, suite, _ = moved(tmp_path, config(one_test({"type": "llm-rubric", "value": "x", "provider": row})))
+    assert suite["metrics"][0]["closed_qa"].get("judge") == judge
+    assert any("the suite's judge takes its place" in part.to for part in imported.parts) == (judge is None)
+
+
 def test_values_are_templates_and_files(tmp_path):
     asserts = [
         {"type": "contains", "value": "{{ city | upper }}"},

@@ -8,15 +8,15 @@ from evalmark.core.errors import DataError
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.interop.shared.assertions import SET
 from evalmark.interop.shared.items import dict_or_empty, is_number
-from evalmark.interop.shared.model_names import from_promptfoo, is_callable_model
+from evalmark.interop.shared.model_names import is_callable_model
 from evalmark.scoring.binding.text import text_of
 
 from .assertion_requests import AssertionRequest, AssertionScope, Data, UnsupportedAssertionError, row_check
 from .assertion_values import is_inline, is_negated, joined_changes, required_text, threshold_of, value_or_file
+from .settings import ADDRESSES, IDLE, UnsupportedProviderError, model_of
 from .variables import fill_variables, without_raw_marks
 
 _JUDGE_SETTINGS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed"}
-_NO_EFFECT_ON_JUDGE = ("apiKey", "apiKeyEnvar", "maxRetries", "organization")
 _WITH_OWN_PROMPT = ("llm-rubric", "model-graded-closedqa")
 _SHOWN = "(the answer that is shown below)"
 _RAG_CRITERIA = {
@@ -45,17 +45,24 @@ def judge_of(assertion: Mapping[str, Any], scope: AssertionScope) -> tuple[str, 
     name = grader.get("id") if isinstance(grader, dict) else grader
     if name is None:
         return "", {}, ""
-    judge = scope.graders.get(str(name)) or (from_promptfoo(name) if isinstance(name, str) else None)
+    judge = scope.graders.get(str(name)) or _callable_judge(name, config)
     if judge is None or not is_callable_model(judge):
         return (
             "",
             {},
-            f"its grader {text_of(grader)!r:.60} is not a model that evalmark can call: the suite's judge takes its place",
+            f"its grader {text_of(name)!r:.60} is not a model that evalmark can call: the suite's judge takes its place",
         )
     settings = {ours: config[key] for key, ours in _JUDGE_SETTINGS.items() if is_number(config.get(key))}
-    lost = [key for key in config if key not in (*_JUDGE_SETTINGS, *_NO_EFFECT_ON_JUDGE)]
+    lost = [key for key in config if key not in (*_JUDGE_SETTINGS, *IDLE, *ADDRESSES)]
     change = f"without the grader's `{'`, `'.join(map(str, lost))}`" if lost else ""
     return judge, {"settings": settings} if settings else {}, change
+
+
+def _callable_judge(name: Any, config: Data) -> str | None:
+    try:
+        return model_of(name, config) if isinstance(name, str) else None
+    except UnsupportedProviderError:
+        return None
 
 
 def rubric_of(value: Any) -> str:

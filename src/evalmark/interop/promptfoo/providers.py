@@ -1,6 +1,5 @@
 """Convert the providers of a promptfoo config to the targets of a suite."""
 
-import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -13,16 +12,12 @@ from evalmark.inputs.documents.json_walk import json_path
 from evalmark.interop.shared.import_builder import ImportBuilder, PromptText, TargetDraft
 from evalmark.interop.shared.import_options import ImportOptions
 from evalmark.interop.shared.items import dict_or_empty, list_or_empty
-from evalmark.interop.shared.model_names import from_promptfoo, is_callable_model
 
 from .services import service_targets
-from .settings import ProviderRow, UnsupportedProviderError, model_settings
+from .settings import ProviderRow, UnsupportedProviderError, model_of, model_settings
 from .templates import is_template
 
 Data = dict[str, Any]
-_ADDRESSES = ("apiBaseUrl", "apiHost", "baseUrl", "baseURL")
-_OWN_API = {"anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
-"""Providers whose API is not OpenAI's, and the variable with the address of their server."""
 _ROW_KEYS = ("id", "config", "label", "prompts", "env", "delay", "inputs", "transform")
 _FILES = (".yaml", ".yml", ".json")
 
@@ -116,7 +111,7 @@ def _drafts(
         raise UnsupportedProviderError("its `transform` is code that changes the output")
     for key in [key for key in provider.row if key not in _ROW_KEYS]:
         builder.part(f"{provider.where} {key}", "left out", "evalmark does not support it for one provider")
-    model = _model(provider)
+    model = model_of(provider.name, provider.config)
     if model is None:
         yield from service_targets(provider, prompts, document, builder, options)
         return
@@ -162,48 +157,3 @@ def _replacement(provider: ProviderRow, options: ImportOptions, used: set[str]) 
             used.add(old)
             return names[old]
     return None
-
-
-def _model(provider: ProviderRow) -> str | None:
-    """Return the model of a provider; None if it is a service or a script."""
-    name = provider.name
-    if is_template(name):
-        raise UnsupportedProviderError("it is read from an environment variable; name the model with --map-provider")
-    address = next((str(provider.config[key]) for key in _ADDRESSES if provider.config.get(key)), "")
-    model = from_promptfoo(name)
-    if model is None and name == "openai" and provider.config.get("model"):
-        model = f"openai/{provider.config['model']}"
-    if model is None:
-        return None
-    if not is_callable_model(model):
-        raise UnsupportedProviderError(
-            "it is called by way of pydantic-ai, which is not installed: pip install 'evalmark[pydantic-ai]', or name "
-            "another model with --map-provider"
-        )
-    if not address or model.startswith(("azure/", "ollama/")):  # promptfoo takes Ollama's address from the environment
-        return model
-    return _at_address(model, _with_scheme(address), name)
-
-
-def _at_address(model: str, address: str, name: str) -> str:
-    """Return the model of the provider `name` at another address with OpenAI's API."""
-    if is_template(address):
-        raise UnsupportedProviderError("its address is read from an environment variable; use --map-provider")
-    if "@" in address or "?" in address:
-        raise UnsupportedProviderError("its address contains credentials or a query; use --map-provider")
-    service, _, rest = model.partition("/")
-    if variable := _OWN_API.get(service):
-        raise UnsupportedProviderError(
-            f"the server at its address has the API of {service}: set {variable} to the address for each run, and "
-            f"import it with --map-provider '{name}={model}'"
-        )
-    if service == "pydantic-ai":
-        raise UnsupportedProviderError("evalmark cannot call it at another address; use --map-provider")
-    if service.startswith("openai_compatible:"):
-        rest = name.partition(":")[2].removeprefix("chat:")
-    return f"openai_compatible:{address}/{rest}"
-
-
-def _with_scheme(address: str) -> str:
-    address = address if re.match(r"https?://", address) else f"https://{address}/v1"
-    return address.rstrip("/")

@@ -9,6 +9,7 @@ from evalmark.inputs.documents.document import Document, load_document
 from evalmark.inputs.documents.files import allowed_path
 from evalmark.interop.shared.import_builder import ImportBuilder
 from evalmark.interop.shared.items import dict_or_empty
+from evalmark.interop.shared.model_names import from_promptfoo, is_callable_model
 
 from .templates import is_template
 
@@ -38,11 +39,13 @@ _NESTED = ("passthrough", "extra_body", "generationConfig", "options")
 IDLE = (
     *("label", "delay", "apiKey", "apiKeyEnvar", "apiKeyRequired", "maxRetries", "organization", "project", "cost"),
     *("inputCost", "outputCost", "usage_tier", "stream", "timeout", "showThinking", "region", "projectId"),
-    *("maxConcurrency", "modelName", "model", "id", "inferenceModelType"),
+    *("maxConcurrency", "apiVersion", "modelName", "model", "id", "inferenceModelType"),
 )
 """Keys that change no request, or only where and with which key it is sent, which the environment says here."""
 _IDLE_REASON = "it changes no request, or the environment says it here"
-_ADDRESSES = ("apiBaseUrl", "apiHost", "baseUrl", "baseURL", "apiVersion")
+ADDRESSES = ("apiBaseUrl", "apiHost", "baseUrl", "baseURL")
+_OWN_API = {"anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
+"""Providers whose API is not OpenAI's, and the variable with the address of their server."""
 _REASONING = re.compile(r"(^|[/:.])(o[134](-|$)|gpt-5)")
 """Models to which promptfoo sends neither a temperature nor a limit by itself."""
 _FIXED_SAMPLING = re.compile(r"opus-4-[7-9]|(opus|sonnet|haiku)-[5-9]|fable|mythos")
@@ -94,7 +97,7 @@ def model_settings(
         ours = _NAMES.get(key, key)
         if ours in (_PORTABLE if is_replaced else _SAME) and value is not None:
             _set(settings, ours, value, document, part, builder)
-        elif key in (*IDLE, *_ADDRESSES) or is_replaced:
+        elif key in (*IDLE, *ADDRESSES) or is_replaced:
             builder.part(part, "no effect", _IDLE_REASON)
         elif value is not None and key not in (*_NESTED, *_READ) and not (key == "reasoning" and effort):
             builder.part(part, "left out", "evalmark does not know this option of the model")
@@ -143,3 +146,51 @@ def _defaults(name: str, config: Data) -> Data:
     if not name.startswith(_OF_OPENAI) or _REASONING.search(name) or config.get("omitDefaults"):
         return {}
     return {"temperature": 0, "max_tokens": MOST_TOKENS}
+
+
+def model_of(name: str, config: Data) -> str | None:
+    """Return the model of a provider or grader; None if it is a service or a script.
+
+    Raises:
+        UnsupportedProviderError: evalmark cannot call the model, or not at its address.
+    """
+    if is_template(name):
+        raise UnsupportedProviderError("it is read from an environment variable; name the model with --map-provider")
+    address = next((str(config[key]) for key in ADDRESSES if config.get(key)), "")
+    model = from_promptfoo(name)
+    if model is None and name == "openai" and config.get("model"):
+        model = f"openai/{config['model']}"
+    if model is None:
+        return None
+    if not is_callable_model(model):
+        raise UnsupportedProviderError(
+            "it is called by way of pydantic-ai, which is not installed: pip install 'evalmark[pydantic-ai]', or name "
+            "another model with --map-provider"
+        )
+    if not address or model.startswith(("azure/", "ollama/")):  # promptfoo takes Ollama's address from the environment
+        return model
+    return _at_address(model, _with_scheme(address), name)
+
+
+def _at_address(model: str, address: str, name: str) -> str:
+    """Return the model of the provider `name` at another address with OpenAI's API."""
+    if is_template(address):
+        raise UnsupportedProviderError("its address is read from an environment variable; use --map-provider")
+    if "@" in address or "?" in address:
+        raise UnsupportedProviderError("its address contains credentials or a query; use --map-provider")
+    service, _, rest = model.partition("/")
+    if variable := _OWN_API.get(service):
+        raise UnsupportedProviderError(
+            f"the server at its address has the API of {service}: set {variable} to the address for each run, and "
+            f"import it with --map-provider '{name}={model}'"
+        )
+    if service == "pydantic-ai":
+        raise UnsupportedProviderError("evalmark cannot call it at another address; use --map-provider")
+    if service.startswith("openai_compatible:"):
+        rest = name.partition(":")[2].removeprefix("chat:")
+    return f"openai_compatible:{address}/{rest}"
+
+
+def _with_scheme(address: str) -> str:
+    address = address if re.match(r"https?://", address) else f"https://{address}/v1"
+    return address.rstrip("/")
