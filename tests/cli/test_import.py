@@ -125,7 +125,7 @@ def test_partial_accepts_the_suite_without_it(evalmark, world, made, place):
 def test_files_without_a_metric_become_a_suite_that_is_not_scored(evalmark, world, made):
     said = evalmark("import", *made(world), "-o", "in")
     assert said.code == 0, said.text
-    assert "runs of the suite are not scored until it has a metric" in " ".join(said.out.split())
+    assert "its runs are not scored until you add one" in " ".join(said.out.split())
     assert evalmark("validate", world / "in" / "suite.yaml").code == 0
 
 
