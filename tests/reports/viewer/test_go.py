@@ -48,7 +48,7 @@ def test_every_destination_is_a_page(app):
 
 def test_nothing_found_offers_the_search_of_all_runs(app):
     text = page(app, "/go?q=unheard-of")
-    assert "Nothing has these words." in words(text)
+    assert "Nothing matches these words." in words(text)
     assert 'href="/?text=unheard-of"' in text
 
 

@@ -101,7 +101,7 @@ def label_options(grader: Mapping[str, Any]) -> dict[str, Option]:
     return {str(label): Option(float(label in passing)) for label in list_or_empty(grader.get("labels"))}
 
 
-def require_fields(grader: Mapping[str, Any]) -> None:
+def require_valid(grader: Mapping[str, Any]) -> None:
     try:
         check_grader(grader)
     except (GraderError, FormulaError) as error:

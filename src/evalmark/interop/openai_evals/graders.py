@@ -33,7 +33,7 @@ from .grader_json import (
     needs_model,
     python_graders,
     range_of,
-    require_fields,
+    require_valid,
     score_share,
 )
 from .templates import MissingValueError, item_from, render_template, sample_from
@@ -81,7 +81,7 @@ class OpenAIGrader:
     name: str = ""
 
     def __post_init__(self) -> None:
-        require_fields(self.grader)
+        require_valid(self.grader)
         if not self.name:
             object.__setattr__(self, "name", str(self.grader.get("name") or self.grader["type"]))
         if missing := python_graders(self.grader).keys() - self.functions.keys():
@@ -161,7 +161,7 @@ class OpenAIModelGrader:
     judge: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        require_fields(self.grader)
+        require_valid(self.grader)
         if not self.name:
             object.__setattr__(self, "name", str(self.grader.get("name") or self.grader["type"]))
 
