@@ -164,6 +164,14 @@ def test_prompts_on_models_are_titled_by_both(tmp_path):
     assert heads == ["openai/a", "openai/a", "openai/b"]
 
 
+def test_a_row_is_titled_by_the_texts_of_its_input(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        asked = {"question": "Can I return shoes?", "policy": "30 days"}
+        keep(made, a_run(TWO, target="a, b"), [answer(1, target, "x", True, input=asked) for target in "ab"])
+        text = page(shown(made), f"?run={TWO}")
+    assert '<span class="asked" dir="auto">Can I return shoes? · 30 days</span>' in text
+
+
 def test_runs_are_matched_by_case_and_an_edited_case_says_so(tmp_path):
     with open_store(tmp_path / "evalmark.db") as made:
         keep(made, a_run(SMALL, name="a", target="t", metrics=METRIC), [answer(n, "t", "x", True) for n in (0, 1)])

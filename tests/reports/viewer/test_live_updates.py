@@ -16,6 +16,7 @@ from evalmark.stats.summary.summarise import planned_trials
 from evalmark.store import open_store
 
 from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
+from .test_run_changes import answered
 
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
@@ -90,6 +91,18 @@ def test_without_a_script_there_is_a_link_to_look_again(store):
     text = from_browser(shown(store), f"{PAGE}?verdict=fail").text
     assert f'<a href="{PAGE}?verdict=fail">Reload</a>' in text
     assert "<noscript" not in text
+
+
+def test_a_run_under_way_has_no_verdict_and_a_stopped_one_says_how_to_go_on(store):
+    run = keep(store, a_run(metrics=(Metric(name="correct"),), suite="suite.yaml"), answered(1, 1), ends=False)
+    app = shown(store)
+    text = from_browser(app, PAGE).text
+    assert "cannot tell" not in text
+    assert "--resume" not in text
+    store.finish(replace(run, status="stopped", finished="2026-11-21T10:16:00Z"))
+    text = from_browser(app, PAGE).text
+    assert "cannot tell" in text
+    assert f"repeat the command with <code>--resume {RUN}</code>" in text
 
 
 def test_how_far_a_run_is_stands_on_its_page(store):

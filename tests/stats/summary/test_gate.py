@@ -248,6 +248,7 @@ def test_a_first_score_that_is_none_does_not_turn_round_what_is_better(first, va
         pytest.param("pe", Gate(max_errors=1), "complete", 0, "The gate judges all shards together, once they are merged.", id="an error that is allowed"),
         pytest.param("puu", Gate(max_unscored=1), "complete", 3, "2 unscored trials; at most 1 is allowed.", id="more unscored ones than all of them may have"),
         pytest.param("pf", None, "stopped", 3, "The run is incomplete.", id="a share that broke off"),
+        pytest.param("pf", None, "running", 3, "The run has not ended.", id="a share that is running"),
     ],
 )  # fmt: skip
 def test_a_shard_says_whether_it_did_its_work(endings, gate, status, exit_code, reason):

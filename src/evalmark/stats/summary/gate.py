@@ -118,7 +118,10 @@ def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         yield _Finding("cannot tell", _beyond(total.errors, "error", gate.max_errors))
     if total.unscored > gate.max_unscored:
         yield _Finding("cannot tell", _beyond(total.unscored, "unscored trial", gate.max_unscored))
-    if summary.status != "complete":
+    if summary.status == "running":
+        known = "" if summary.missing is None else f"; {count(summary.missing, 'trial')} to come"
+        yield _Finding("cannot tell", f"The run has not ended{known}.")
+    elif summary.status != "complete":
         known = "" if summary.missing is None else f": {count(summary.missing, 'trial')} did not run"
         yield _Finding("cannot tell", f"The run is incomplete{known}.")
 
