@@ -179,7 +179,9 @@ def _note(request: AssertionRequest, assertion: Data, where: str, builder: Impor
     """Record what became of an assertion."""
     named = f"{where} ({assertion['type']})"
     count = f" of {len(request.members)} checks" if request.members else ""
-    builder.part(named, "changed" if request.change else "kept", request.change or f"{_scorer_text(request.scorer)}{count}")
+    builder.part(
+        named, "changed" if request.change else "kept", request.change or f"{_scorer_text(request.scorer)}{count}"
+    )
     if "weight" in assertion and request.scorer != SET and assertion["weight"] != 0:
         builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
     for key in ignored_keys(assertion) if assertion["type"] != "assert-set" else ():
