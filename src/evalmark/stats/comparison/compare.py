@@ -125,17 +125,15 @@ def compare_by_case(
 
 def compare_targets(
     run: Run, pairs: Sequence[tuple[str, str]], *, level: float = LEVEL, margin: float = MARGIN
-) -> list[TargetChange]:
-    """Compare pairs of targets of one run, whose results are read once; p-values are not adjusted yet."""
+) -> Iterator[TargetChange]:
+    """Compare pairs of targets of one run one after the other; its results are read once, and p-values are not adjusted yet."""
     finder = ClusterFinder(run)
     values, unfinished = target_values(run, finder), _planned_repeats(run)
     units = {metric.name: metric.unit for metric in run.metrics}
-    return [
-        _TargetPair(
+    for target, against in pairs:
+        yield _TargetPair(
             (target, against), values[target], values[against], (level, margin), (unfinished, unfinished), finder
         ).whole(units)
-        for target, against in pairs
-    ]
 
 
 class _RunPair:

@@ -177,20 +177,19 @@ def _differences(
     runs: Sequence[Run], places: Sequence[tuple[int, str]], metric: str, level: float, margin: float
 ) -> dict[tuple[int, int], Difference]:
     """Return the difference of each pair of rows in a metric, without those that have no case with it in common."""
-    changes: dict[tuple[int, int], Sequence[TargetChange]] = {}
+    differences: dict[tuple[int, int], Difference | None] = {}  # a change has all changed cases, so none is kept
     for number, run in enumerate(runs):
         rows = [row for row, (of, _) in enumerate(places) if of == number]
         inside = list(combinations(rows, 2))
         names = [(places[row][1], places[other][1]) for row, other in inside]
-        found = compare_targets(run, names, level=level, margin=margin) if inside else []
-        changes |= {pair: [change] for pair, change in zip(inside, found, strict=True)}
+        found = compare_targets(run, names, level=level, margin=margin) if inside else ()
+        differences |= {pair: _difference([change], metric) for pair, change in zip(inside, found, strict=True)}
     for pair in combinations(range(len(places)), 2):
         (first, target), (second, other) = (places[row] for row in pair)
         if first != second:
             both = compare(runs[first], runs[second], level=level, margin=margin, targets=(target, other))
-            changes[pair] = both.targets
-    known = ((pair, _difference(changes[pair], metric)) for pair in sorted(changes))
-    return {pair: difference for pair, difference in known if difference is not None}
+            differences[pair] = _difference(both.targets, metric)
+    return {pair: difference for pair in sorted(differences) if (difference := differences[pair]) is not None}
 
 
 def _difference(compared: Sequence[TargetChange], metric: str) -> Difference | None:
