@@ -58,14 +58,6 @@ MADE = """() => {
     }
     return faults;
 }"""
-UNDER_A_FINGER = """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, summary')].filter(one => {
-    if (!one.checkVisibility({visibilityProperty: true}) || one.closest('.visually-hidden, .skip, thead, .rich, .out, label, .tag')) return false;
-    const box = ([...(one.labels || [])].find(label => label.offsetHeight >= 44) || one).getBoundingClientRect();
-    const isWords = one.localName === 'a' && getComputedStyle(one).display === 'inline';
-    return !isWords && box.width > 1 && box.height < 43.5;
-}).map(one => `${Math.round(one.getBoundingClientRect().height)} high: ${one.outerHTML.slice(0, 90)}`)"""
-"""Controls that are too low for a finger; those of a label have its height, links in a sentence that of its line, and
-what is around a tag belongs to it."""
 CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()
     && !one.closest('svg, .visually-hidden') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
 SHOWN = """[...document.querySelectorAll('header, button, input, select')].filter(one => one.checkVisibility())
@@ -113,10 +105,10 @@ def faults_of(page) -> Mapping[str, list[str]]:
     found["axe, dark, 320"] = page.evaluate(FOUND, COLOURS)
     _set(page, NARROW, "light")
     found["axe, light, 320"] = page.evaluate(FOUND, PLACES)
-    found["under a finger"] = page.evaluate(UNDER_A_FINGER)
+    found["under a finger"] = page.evaluate(SMALL)
     found["320 wide"] = page.evaluate(TOO_WIDE, NARROW)
     _set(page, PHONE, "light")
-    found["small under a finger, 390"] = page.evaluate(SMALL)
+    found["under a finger"] += page.evaluate(SMALL)
     _set(page, TABLET, "dark")
     found["800 wide"] = [*page.evaluate(TOO_WIDE, TABLET), *page.evaluate(FOUND, PLACES)]
     _set(page, PAPER, "dark", "print")

@@ -166,7 +166,6 @@ def faults(browser, origin, addresses) -> dict[str, dict[str, list[str]]]:
         "letters twice as large",
         "under a finger",
         "320 wide",
-        "small under a finger, 390",
         "800 wide",
         "moving, though less was asked for",
         "cut off on paper",
