@@ -369,3 +369,18 @@ def test_a_number_that_the_store_cannot_hold_is_refused(tmp_path: Path) -> None:
     row = {"example_id": "e1", "input": "a", "reference_output": "b", "output": "b", "repetition_number": 10**30}
     with pytest.raises(DataError, match=r"`trial\.repeat` is 9+.*whole number from 0 to"):
         imported(tmp_path, "phoenix", [row])
+
+
+@pytest.mark.parametrize(
+    ("document", "tool"),
+    [
+        ({"version": 2, "eval": {"task": "t"}, "samples": [{"input": "q"}]}, "inspect"),
+        ({"evalId": "e", "results": {"results": [{"vars": {}}]}, "config": {}}, "promptfoo"),
+        ({"resourceSpans": [{"scopeSpans": []}]}, "otlp"),
+    ],
+)
+def test_a_file_of_another_tool_is_named_instead_of_read_by_chance(tmp_path, document, tool):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match=f"another tool; import it with: evalmark import {tool}"):
+        exports.import_langfuse(path)

@@ -15,6 +15,12 @@ Data = dict[str, Any]
 PlacedRow = tuple[Data, str]
 LISTS = ("data", "items", "examples", "events", "rows", "samples", "results", "runs", "traces", "goldens")
 """The keys under which tools put the list of rows."""
+_OTHERS: Mapping[str, frozenset[str]] = {
+    "inspect": frozenset(("eval", "samples", "version")),
+    "promptfoo": frozenset(("results", "config", "evalId")),
+    "otlp": frozenset(("resourceSpans",)),
+}
+"""Keys by which the files of tools that have an importer of their own are known."""
 ENDINGS = (".json", ".jsonl", ".ndjson", ".csv")
 _MAX_CELL = 1 << 20
 """The most characters of a cell that is read as a list or object."""
@@ -54,6 +60,8 @@ def rows_in(data: Any, place: str) -> list[PlacedRow]:
     Raises:
         DataError: it holds no list of objects.
     """
+    if isinstance(data, dict) and (other := next((name for name, keys in _OTHERS.items() if keys <= data.keys()), "")):
+        raise PlacedError(place, f"is a file of another tool; import it with: evalmark import {other}")
     rows = _list_in(data)
     if (
         rows is None
