@@ -1,11 +1,13 @@
 """A summary that the store keeps is the summary that was calculated."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from evalmark import Run
+from evalmark.reports.viewer.run_page import verdict_counts
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.totals import summary_from, summary_text
 from tests.reports.text import agents, judged, sides
@@ -43,6 +45,11 @@ def test_a_summary_of_another_version_is_calculated_anew(change):
     text = summary_text(summarise(RUN))
     assert summary_from(text) is not None
     assert summary_from(json.dumps(change(json.loads(text)))) is None
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_its_counts_are_those_of_the_results(run):
+    assert +verdict_counts(summarise(run)) == Counter(result.verdict for result in run.results)
 
 
 def test_damaged_text_is_calculated_anew():

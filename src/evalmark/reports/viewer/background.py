@@ -24,6 +24,8 @@ from .cache import RecentCache
 FEW = 4_000
 """Most trials for which a page waits."""
 
+_STORED = 16
+"""Runs whose figures were read from the store that stay in memory."""
 _AT_ONCE = 2
 """Large tasks of each kind that run at once."""
 
@@ -73,6 +75,7 @@ class BackgroundFigures:
         self._free = threading.Event()
         self._free.set()
         self._turns: defaultdict[str, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(_AT_ONCE))
+        self._stored = RecentCache[tuple[str, str], RunFigures](_STORED)
         self._known: dict[str, RecentCache[tuple[str, ...], _CachedTask]] = {}
 
     def of(self, run: Run, trials: int, store: Store | None = None) -> RunFigures | None:
@@ -86,17 +89,35 @@ class BackgroundFigures:
         """
         state, goes_on = figures_state(run, trials), run.status == "running"
         task = Task(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
-        is_stored = store is not None and not goes_on and not task.is_short
-        if is_stored and store is not None and (saved := store.summary(run)) and (summary := summary_from(saved)):
-            return RunFigures(summary=summary, verdict=summary_and_verdict(run, summary)[1])
+        if store is not None and (stored := self.stored(run, store)) is not None:
+            return stored
 
         def compute(patiently: YieldingReader) -> RunFigures:
             figures = figures_of(patiently(run))
-            if is_stored and store is not None and store.is_writable:
+            if store is not None and store.is_writable and not goes_on and not task.is_short:
                 store.save_summary(run, summary_text(figures.summary))
             return figures
 
         return self.found(task, compute)
+
+    def stored(self, run: Run, store: Store) -> RunFigures | None:
+        """Return the figures that the store keeps of a large finished run; None if there are none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        if run.status == "running" or run.finished is None:
+            return None
+        key = run.id, run.finished
+        if (known := self._stored.get(key)) is not None:
+            return known
+        saved = store.summary(run)
+        summary = None if saved is None else summary_from(saved)
+        if summary is None or summary.trials <= FEW:
+            return None
+        figures = RunFigures(summary=summary, verdict=summary_and_verdict(run, summary)[1])
+        self._stored.keep(key, figures)
+        return figures
 
     def found(self, task: Task, work: Callable[[YieldingReader], T]) -> T | None:
         """Return the result of `work`, done in a thread of its own; None while it runs.

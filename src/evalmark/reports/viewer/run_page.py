@@ -1,5 +1,6 @@
 """The page of a run: metrics, and cases filtered and sorted by the address."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from starlette.responses import Response
 from evalmark.core.case_titles import CaseTitles
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
-from evalmark.core.values.score import Mode, Score, Trial
+from evalmark.core.values.score import Mode, Score, Trial, Verdict
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import (
     COLUMNS,
@@ -24,7 +25,7 @@ from evalmark.reports.viewer.urls.queries import (
     CaseQuery,
     parse_case_query,
 )
-from evalmark.stats.summary.summary import SummaryGroup
+from evalmark.stats.summary.summary import Summary, SummaryGroup
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 
@@ -96,8 +97,9 @@ def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
 def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any]:
     """Values of the template."""
     browsing = view.browsing(run)
+    stored = view.figures.stored(run, view.store)
     with view.figures.give_way():
-        verdicts = browsing.verdicts()
+        verdicts = browsing.verdicts() if stored is None else verdict_counts(stored.summary)
     trials = sum(verdicts.values())
     figures, trouble = _figures(view, run, trials)
     is_busy = figures is None and not trouble and not query.flipped
@@ -139,6 +141,21 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "against": against,
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
+
+
+def verdict_counts(summary: Summary) -> Mapping[Verdict, int]:
+    """Count the trials of a summary by verdict, those that do not count for the headline included."""
+    counts: Counter[Verdict] = Counter()
+    for part in filter(None, (summary.total, summary.left_out)):
+        found: Mapping[Verdict, int] = {
+            "pass": part.passed,
+            "fail": part.failed,
+            "error": part.errors,
+            "unscored": part.unscored,
+            "ungated": part.ungated,
+        }
+        counts.update(found)
+    return counts
 
 
 def reading_values(rows: Sequence[RunRow], query: CaseQuery, shown: Sequence[str]) -> Mapping[str, Any]:
