@@ -104,7 +104,7 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     assert first.locator("ins").first.inner_text().strip() == "1"
     page.click("nav[aria-label='Cases by change'] >> text=unchanged")
     page.wait_for_url("**went=same**")  # and its page has come
-    assert page.locator("details.beside[open]").count() == 0
+    expect(page.locator("details.beside[open]")).to_have_count(0)
     page.locator("details.beside summary").first.click()
     page.locator("details.beside a >> text=Open").first.click()
     expect(page.locator("h1")).to_contain_text(re.compile("^What is"))

@@ -70,7 +70,7 @@ Code = Annotated[
     typer.Option(
         "--code",
         metavar="FILE|all",
-        help="A file of code that may run when the suite runs; `all`: all code that the files contain or name. Repeatable.",
+        help="A file of code that may run when the suite is checked and runs; `all`: all code that the files contain or name. Repeatable.",
     ),
 ]
 MapProvider = Annotated[
