@@ -111,4 +111,4 @@ def test_a_run_of_one_target_needs_a_baseline(evalmark, three):
 def test_formats_that_several_comparisons_have_not_are_refused(evalmark, three):
     done = evalmark("compare", "last", "last~1", "last~2", "--pairs")
     assert (done.code, "--to and --pairs are for one BASELINE" in done.err) == (2, True)
-    assert evalmark("compare", "last", "last~1", "last~2", "-o", "x.html").code == 2
+    assert evalmark("compare", "last", "last~1", "last~2", "-o", "x.csv").code == 2
