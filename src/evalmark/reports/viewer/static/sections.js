@@ -86,8 +86,9 @@ function remember(address, names, isSame) {
 function replace(section, page) {
   const [fresh] = named(page, [section.dataset.section]);
   if (!fresh) return;
-  const open = [...section.querySelectorAll("details[open]")].map((one) => one.className);
-  for (const one of fresh.querySelectorAll("details")) if (one.className && open.includes(one.className)) one.open = true;
+  const panels = (part) => [...part.querySelectorAll("details")].filter((one) => !one.closest("[data-rows]")); // rows are others now
+  const open = panels(section).filter((one) => one.open).map((one) => one.className);
+  for (const one of panels(fresh)) if (one.className && open.includes(one.className)) one.open = true;
   section.replaceWith(document.adoptNode(fresh));
 }
 
