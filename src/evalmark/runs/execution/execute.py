@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -103,16 +103,13 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         trials = source.trials() if options.on_trial is None else _with_callback(source.trials(), options.on_trial)
         work = session.work(prepared, trials, options.store.sink(run.id), options.on_verdicts)
         outcome: EngineOutcome | None = None
-        stop = options.stop or asyncio.Event()
+        options = replace(options, stop=options.stop or asyncio.Event())
         stopper: SequentialStop | None = None
         try:
             if run.until_decided is not None:
-                stopper = sequential_stop.sequential_stop(source, run, run.until_decided, stop)
-            async with stop_on_request(options.store, run.id, stop) as request:
-                running = engine(gateway, prepared.bound, options.store)
-                outcome = await _run_engine(running, work, limits, replace(options, stop=stop), stopper)
-            if request.by and outcome.stopped and not outcome.reason:
-                outcome = replace(outcome, reason=f"{request.by} stopped the run in the viewer.")
+                stopper = sequential_stop.sequential_stop(source, run, run.until_decided, options.stop)
+            running = engine(gateway, prepared.bound, options.store)
+            outcome = await _until_stopped(_run_engine(running, work, limits, options, stopper), options, run.id)
         finally:
             run = _with_notes(_with_spending(run, session, options.store, plan), source, session, prepared, outcome)
             if stopper is not None:
@@ -168,6 +165,15 @@ async def _run_engine(
         return await engine(work, limits, stop=options.stop, watch=options.on_results)
     drawn = replace(work, trials=stopper.trials())
     return await engine(drawn, limits, stop=stopper.stop, watch=stopper.watch_and(options.on_results))
+
+
+async def _until_stopped(running: Awaitable[EngineOutcome], options: RunOptions, run_id: str) -> EngineOutcome:
+    """Run until the end, or until somebody requests in the store that the run stops; the outcome then says who."""
+    async with stop_on_request(options.store, run_id, options.stop or asyncio.Event()) as request:
+        outcome = await running
+    if request.by and outcome.stopped and not outcome.reason:
+        return replace(outcome, reason=f"{request.by} stopped the run in the viewer.")
+    return outcome
 
 
 def _with_notes(

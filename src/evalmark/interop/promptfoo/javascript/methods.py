@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from .list_methods import LIST_METHODS
@@ -25,8 +26,6 @@ def _fixed(number: float, given: list[Any], call: Call) -> str:
         raise type_error("toFixed takes from 0 to 100 digits")
     if not math.isfinite(number) or abs(number) >= 1e21:
         return number_text(number)
-    from decimal import ROUND_HALF_UP, Decimal  # noqa: PLC0415  rarely used
-
     text = str(Decimal(abs(number)).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP))
     return f"-{text}" if number < 0 and Decimal(text) != 0 else text
 

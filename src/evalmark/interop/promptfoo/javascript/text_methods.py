@@ -3,6 +3,7 @@
 import functools
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -192,8 +193,6 @@ def _normalize(text: str, given: list[Any], call: Call) -> str:
     form = "NFC" if argument(given, 0) is UNDEFINED else to_text(given[0])
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
         raise type_error(f"{form!r} is not a form of normalize")
-    import unicodedata  # noqa: PLC0415  rarely used
-
     return unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
 
