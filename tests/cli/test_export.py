@@ -5,10 +5,14 @@ import shutil
 
 import pytest
 
+from evalmark.cli.commands.export import EXPORTERS
 from evalmark.core.values.plain_data import canonical
+from evalmark.interop.shared.export_run import ExportRun
+from evalmark.reports.files.run_csv import as_csv
 from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.interop.openai_evals.service import Service
+from tests.reports.text.example import RUN
 
 FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "inspect", "deepeval", "jsonl")
 KEY = "sk-0123456789abcdef-secret"
@@ -164,3 +168,9 @@ def test_places_are_told_within_the_folder_that_was_named(kept, world):
     said = kept("import", "openai-evals", "a-folder-with-a-long-name")
     assert "  eval.json:" in said.out
     assert said.out.count("a-folder-with-a-long-name") == 1
+
+
+def test_a_table_for_spreadsheets_begins_with_the_mark_of_utf_8():
+    text = EXPORTERS["csv"](ExportRun(run=RUN)).files["run.csv"]
+    assert text.startswith("\ufeffdataset,case,")
+    assert text.removeprefix("\ufeff") == "".join(as_csv(RUN))

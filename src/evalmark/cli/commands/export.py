@@ -19,6 +19,7 @@ from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.interop import otel
 from evalmark.interop.deepeval_exporter import to_deepeval
 from evalmark.interop.github_models.exporter import to_github_models
+from evalmark.interop.hugging_face_exporter import to_hugging_face
 from evalmark.interop.inspect_logs.exporter import to_inspect
 from evalmark.interop.openai_evals import client
 from evalmark.interop.openai_evals.client import post_evals
@@ -30,6 +31,7 @@ from evalmark.interop.shared.run_files import export_run_of
 from evalmark.models.providers.addresses import validate_address
 from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.http import HttpClient
+from evalmark.reports.files.run_csv import as_csv
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.runs.execution.recorded_cases import as_row, recorded_cases
 from evalmark.storage.store.store import open_store
@@ -49,6 +51,11 @@ def _lines(export_run: "ExportRun") -> "ExportResult":
     return ExportResult(files={"run.jsonl": "".join(as_jsonl(export_run.run))})
 
 
+def _spreadsheet(export_run: "ExportRun") -> "ExportResult":
+    """Write a table that spreadsheet programs open as UTF-8: they need the mark at its beginning."""
+    return ExportResult(files={"run.csv": "\ufeff" + "".join(as_csv(export_run.run))})
+
+
 EXPORTERS: Mapping[str, Writer] = MappingProxyType(
     {
         "openai-evals": to_openai_evals,
@@ -58,6 +65,8 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
         "inspect": to_inspect,
         "deepeval": to_deepeval,
         "otel": otel.to_otel,
+        "hf": to_hugging_face,
+        "csv": _spreadsheet,
         "jsonl": _lines,
     }
 )
