@@ -112,7 +112,7 @@ def test_a_run_keeps_its_sample_in_the_store_and_in_reports(store):
 
 def test_an_interrupted_sample_is_resumed_with_the_same_cases(store):
     stop = asyncio.Event()
-    run = ran(store, stop=stop, on_results=lambda results: stop.set(), settings=Settings(jobs=1))
+    run = ran(store, stop=stop, on_trial=lambda trial: stop.set(), settings=Settings(jobs=1))
     assert (run.status, len(run.results) < 20) == ("interrupted", True)
     whole = ran(store, sample=None, resume=run.id)
     assert (whole.status, ids(whole)) == ("complete", ids(ran(store)))
