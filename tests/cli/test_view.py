@@ -66,6 +66,26 @@ def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_inter
     assert process.returncode == 0
 
 
+def test_it_ends_at_once_although_pages_of_a_running_run_wait_for_a_change(kept):
+    run = Run(id="20261121-111500-aaaa", name="n", created="2026-11-21T11:15:00+00:00", status="running")
+    command = [sys.executable, "-m", "evalmark", "view", "--no-open", "--port", "0"]
+    with open_store(kept / ".evalmark" / "evalmark.db") as store:
+        store.start(run)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            port, token = re.search(r":(\d+)/\?token=(\S+)", process.stdout.readline()).groups()
+            headers = {"Cookie": f"evalmark-{port}={token}"}
+            page = http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)
+            page.request("GET", "/", headers=headers)
+            known = re.search(rb'data-mark="([^"]+)"', page.getresponse().read())[1].decode()
+            page.request("GET", "/", headers={**headers, "If-None-Match": f'"{known}"', "Prefer": "wait=20"})
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            answer = page.getresponse()
+            page.close()
+            _, complained = process.communicate(timeout=15)
+    assert (answer.status, complained, process.returncode) == (304, "", 0)
+
+
 NO_REQUESTS = {
     "bytes of another protocol": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64) + b"\r\n\r\n",
     "a line that is none": b"GET\r\n\r\n",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from evalmark.core.values.run import DatasetInfo, Metric
-from evalmark.reports.viewer.live_updates import progress
+from evalmark.reports.viewer.live_updates import MOST_WAITING, progress
 from evalmark.reports.viewer.urls.paths import encode_name, run_path
 from evalmark.stats.summary.summarise import planned_trials
 from evalmark.store import open_store
@@ -59,7 +59,7 @@ def test_at_its_end_the_page_is_sent_once_more_and_asks_for_nothing_then(store, 
     answer = again(app, address, known)
     assert answer.status == 200
     assert mark(answer.text) is None
-    assert "Reload" not in answer.text
+    assert "Refresh" not in answer.text
 
 
 def test_a_page_of_settled_runs_names_nothing_to_follow(app):
@@ -89,7 +89,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_without_a_script_there_is_a_link_to_look_again(store):
     keep(store, a_run(), [result(0)], ends=False)
     text = from_browser(shown(store), f"{PAGE}?verdict=fail").text
-    assert f'<a href="{PAGE}?verdict=fail">Reload</a>' in text
+    assert f'<a class="refresh" href="{PAGE}?verdict=fail">Refresh</a>' in text
     assert "<noscript" not in text
 
 
@@ -203,3 +203,116 @@ def test_a_run_that_has_ended_meanwhile_shows_its_page(store):
 def test_a_form_that_names_no_run_is_refused(store, form, status):
     keep(store, a_run(), [result(0)], ends=False)
     assert sent(shown(store), form, "/stop").status == status
+
+
+class Client:
+    """A browser tab that asks a page to wait for a change; `app` is asked without a network."""
+
+    def __init__(self, app, address: str) -> None:
+        self.mark = None
+        self.is_gone = False
+        self._app, self._address = app, address
+
+    async def get(self, seconds: int = 0) -> int:
+        path, _, query = self._address.partition("?")
+        known = [("if-none-match", f'"{self.mark}"'), ("prefer", f"wait={seconds}")] if seconds else []
+        headers = [(name.encode(), value.encode()) for name, value in [*ENTERED, *known]]
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+        }
+        scope |= {"headers": headers, "server": ("127.0.0.1", 7878), "root_path": "", "scheme": "http"}
+        replies = []
+
+        async def receive():
+            return {"type": "http.disconnect"} if self.is_gone else await asyncio.Future()
+
+        async def send(message):
+            replies.append(message)
+
+        await self._app(scope, receive, send)
+        self.mark = mark(b"".join(one.get("body", b"") for one in replies).decode()) or self.mark
+        return replies[0]["status"]
+
+
+async def waiting(app, *clients: Client) -> list[asyncio.Task[int]]:
+    """Let clients load their page, and then wait for a change of it, one after the other."""
+    tasks = []
+    for client in clients:
+        await client.get()
+        tasks.append(asyncio.create_task(client.get(20)))
+        await asyncio.sleep(0.3)
+    return tasks
+
+
+@pytest.mark.parametrize("address", ["/", PAGE])
+def test_a_request_waits_until_a_result_is_written(store, address):
+    run = keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+
+    async def wait() -> tuple[bool, list[int]]:
+        tasks = await waiting(app, Client(app, address))
+        early = tasks[0].done()
+        await store.sink(run.id).write([result(1)])
+        return early, await asyncio.wait_for(asyncio.gather(*tasks), 10)
+
+    assert asyncio.run(wait()) == (False, [200])
+
+
+def test_a_request_waits_on_while_another_run_is_written(store):
+    keep(store, a_run(), [result(0)], ends=False)
+    other = keep(store, a_run("20261121-111500-aaaa"), [], ends=False)
+    app = shown(store)
+
+    async def wait() -> bool:
+        tasks = await waiting(app, Client(app, PAGE))
+        await store.sink(other.id).write([result(1)])
+        await asyncio.sleep(1.5)
+        tasks[0].cancel()
+        return tasks[0].done()
+
+    assert asyncio.run(wait()) is False
+
+
+def test_a_few_requests_wait_at_once_and_further_ones_let_the_first_go(store):
+    keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+
+    async def wait() -> tuple[list[bool], int]:
+        tasks = await waiting(app, *(Client(app, PAGE) for _ in range(MOST_WAITING + 2)))
+        done = [task.done() for task in tasks]
+        first = await tasks[0]
+        app.release()
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+        return done, first
+
+    assert asyncio.run(wait()) == ([True, True] + [False] * MOST_WAITING, 304)
+
+
+def test_a_request_stops_waiting_when_its_tab_is_closed_or_the_server_ends(store):
+    keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+
+    async def wait() -> list[int]:
+        gone, other = Client(app, PAGE), Client(app, PAGE)
+        tasks = await waiting(app, gone, other)
+        gone.is_gone = True
+        statuses = [await asyncio.wait_for(tasks[0], 5)]
+        app.release()
+        statuses.append(await asyncio.wait_for(tasks[1], 5))
+        return [*statuses, await asyncio.wait_for(other.get(20), 5)]
+
+    assert asyncio.run(wait()) == [304, 304, 304]
+
+
+@pytest.mark.parametrize(
+    "prefers", ["wait=999999999999999999999", "wait=-1", "wait", "wait=0", "respond-async", "\xff"]
+)
+def test_a_wait_that_is_none_is_answered_at_once(store, prefers):
+    keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+    known = mark(from_browser(app, PAGE).text)
+    assert asked(app, PAGE, "GET", [*ENTERED, ("if-none-match", f'"{known}"'), ("prefer", prefers)]).status == 304

@@ -1,6 +1,7 @@
 """How runs are counted for those who look at them again and again: how far they are, and how their trials ended."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from dataclasses import replace
@@ -160,3 +161,20 @@ def test_what_the_list_counts_is_what_reports_count(store, first, repeats):
     assert (found.counted["pass"], found.counted["fail"]) == (total.passed, total.failed)
     assert sum(found.verdicts.values()) == len(made)
     assert sum(judged for _, judged in found.by_case) == (total.passed + total.failed if repeats > 1 else 0)
+
+
+def test_the_version_of_a_store_changes_when_anything_is_written_and_only_then(store, path):
+    run = sample.run()
+    with contextlib.closing(store.version()) as version:
+        versions = [version.read()]
+        store.start(run)
+        versions.append(version.read())
+        save(store, run.id, trials())
+        versions.append(version.read())
+        with open_store(path) as other:
+            record(other, sample.run("other"), trials())
+        versions.append(version.read())
+        assert len({*versions}) == 4
+        store.run_progress(run.id)
+        list(store.run(run.id).results)
+        assert version.read() == versions[-1]

@@ -38,9 +38,9 @@ from .page_context import PageContext
 from .store_view import StoreView
 
 _STATIC = Path(__file__).parent / "static"
+FOLLOWED: Mapping[str, Callable[[PageContext, Request], Response]] = {"/": runs_page.show, "/runs/{run}": run_page.show}
+"""Pages that a script follows while a run goes on."""
 PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
-    "/": runs_page.show,
-    "/runs/{run}": run_page.show,
     "/runs/{run}/charts": charts_page.show,
     "/runs/{run}/rows/{number}": run_page.show_row,
     "/runs/{run}/results/{number}": case_page.show,
@@ -91,12 +91,17 @@ def viewer_app(  # noqa: PLR0913  each is a setting of the command
         soon = threading.Timer(prepare_after, context.prepare)
         soon.daemon = True
         soon.start()
-    return GuardedApp(app=starlette_app(context), policy=policy)
+    changes = live_updates.ChangeSignal(store)
+    return GuardedApp(app=starlette_app(context, changes), policy=policy, release=changes.stop)
 
 
-def starlette_app(context: PageContext) -> Starlette:
+def starlette_app(context: PageContext, changes: live_updates.ChangeSignal | None = None) -> Starlette:
     """Make the application without access control."""
+    changes = changes or live_updates.ChangeSignal(context.view.store)
     routes = [Route(path, partial(page, context)) for path, page in PAGES.items()]
+    routes += [
+        Route(path, partial(live_updates.follow, partial(page, context), changes)) for path, page in FOLLOWED.items()
+    ]
     routes += [Route(path, partial(form, context), methods=["POST"]) for path, form in FORMS.items()]
     error_pages = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
     faults = {kind: partial(tell, context) for kind, tell in error_pages.items()}

@@ -1,13 +1,16 @@
 """Progress of running runs, and whether a page has changed.
 
-A script requests the page again with the version that it was made with, and gets a 304 response while nothing has changed.
-This needs one request at the page's own address: no open connection for each tab, and no second route to protect.
+A script requests the page again with the version that it was made with. The request waits until the page has changed, or for
+some seconds, after which it gets a 304 response. This needs no second route to protect.
 """
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -20,14 +23,28 @@ from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import total_spending
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import decode_name, encode_name, run_path
+from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.stats.summary.summarise import planned_trials
-from evalmark.storage.queries.progress import RunProgress
+from evalmark.storage.queries.progress import RunProgress, StoreVersion
+from evalmark.storage.store.store import Store
 
 from .page_context import PageContext
 from .store_view import StoreView
 
 _TOO_SOON = 3.0
 """Seconds before a pace is shown."""
+LONGEST_WAIT = 20.0
+"""Seconds that a request waits at most."""
+MOST_WAITING = 4
+"""Requests that wait at once: browsers open six connections to a host, and other pages need some of them."""
+_CHECKED_EVERY = 0.2
+"""Seconds between two looks at the version of the store."""
+_CONNECTED_EVERY = 1.0
+"""Seconds between two looks whether the client is still there."""
+_LEAST_PAUSE = 0.5
+"""Seconds between two looks at the same page."""
+_SHARE = 10
+"""The pause after a look, as a multiple of the time that the look took."""
 
 
 def progress(done: int, planned: int | None, seconds: float | None) -> str:
@@ -86,6 +103,111 @@ def not_modified(request: Request, mark: str) -> Response | None:
     if request.headers.get("if-none-match") == f'"{mark}"':
         return Response(status_code=304)
     return None
+
+
+class ChangeSignal:
+    """Lets requests wait, without a thread each, until the store changes.
+
+    One task looks at the version of the store for all of them. When too many wait, the first one is let go.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reader: StoreVersion | None = None
+        self._waiting: dict[asyncio.Future[None], tuple[str, float]] = {}
+        """For each waiting request the version that it knows, and the earliest time for the next look."""
+        self._watching: asyncio.Task[None] | None = None
+        self._is_stopped = False
+
+    async def version(self) -> str:
+        """Return the version of the store, to be read before the page.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return await run_in_threadpool(self._read)
+
+    async def wait(
+        self, known: str, times: tuple[float, float], is_disconnected: Callable[[], Awaitable[bool]]
+    ) -> bool:
+        """Wait until the store has another version than `known`.
+
+        Args:
+            known: the version before the page was made.
+            times: the earliest and the latest time of the next look, by `time.monotonic`.
+            is_disconnected: tells whether the client is gone.
+
+        Returns:
+            Whether to look at the page again.
+        """
+        if self._is_stopped:
+            return False
+        while len(self._waiting) >= MOST_WAITING:
+            self._release(next(iter(self._waiting)), changed=False)
+        own: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[own] = known, times[0]
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
+        while not own.done() and (left := times[1] - time.monotonic()) > 0 and not await is_disconnected():
+            await asyncio.wait([own], timeout=min(left, _CONNECTED_EVERY))
+        self._waiting.pop(own, None)
+        return own.done() and not own.cancelled()
+
+    def stop(self) -> None:
+        """Let all requests go, because the server ends."""
+        self._is_stopped = True
+        for waiting in list(self._waiting):
+            self._release(waiting, changed=False)
+
+    async def _watch(self) -> None:
+        while self._waiting:
+            try:
+                version = await self.version()
+            except StoreError:
+                version = ""  # the page reports why
+            for waiting, (known, earliest) in list(self._waiting.items()):
+                if version != known and time.monotonic() >= earliest:
+                    self._release(waiting, changed=True)
+            await asyncio.sleep(_CHECKED_EVERY)
+
+    def _release(self, waiting: "asyncio.Future[None]", *, changed: bool) -> None:
+        del self._waiting[waiting]
+        if changed:
+            waiting.set_result(None)
+        else:
+            waiting.cancel()
+
+    def _read(self) -> str:
+        if self._reader is None:
+            self._reader = self._store.version()
+        return self._reader.read()
+
+
+async def follow(page: Callable[[Request], Response], changes: ChangeSignal, request: Request) -> Response:
+    """Make a page that a script follows: a request that prefers to wait is answered once the page has changed.
+
+    The header is `Prefer: wait=SECONDS` of RFC 7240. `Server-Timing` is how long the page took, without waiting.
+    """
+    seconds = _preferred_wait(request)
+    latest = time.monotonic() + seconds
+    while True:
+        known = await changes.version() if seconds else ""
+        began = time.monotonic()
+        response = await run_in_threadpool(page, request)
+        took = time.monotonic() - began
+        response.headers["Server-Timing"] = f"page;dur={1_000 * took:.0f}"
+        earliest = began + took + max(_LEAST_PAUSE, _SHARE * took)
+        if response.status_code != 304 or earliest >= latest:
+            return response
+        if not await changes.wait(known, (earliest, latest), request.is_disconnected):
+            return response
+
+
+def _preferred_wait(request: Request) -> float:
+    """Return the seconds that a request wants to wait, at most `LONGEST_WAIT`."""
+    name, _, value = request.headers.get("prefer", "").partition("=")
+    seconds = parse_count(value.strip()) if name.strip().lower() == "wait" else None
+    return min(float(seconds or 0), LONGEST_WAIT)
 
 
 def run_mark(view: StoreView, stored: RunProgress) -> str:

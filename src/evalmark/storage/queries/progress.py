@@ -1,13 +1,15 @@
-"""Reports the progress of runs without reading results, so that the viewer can call it often."""
+"""Reports the progress of runs, and whether a store has changed, without reading results: the viewer calls it often."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import RunStatus
-from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.connection import Connection, FileConnection, StoreLocation
+from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.holder import WriterProcess
 from evalmark.storage.results.stored_runs import PassRow, current_status
 
@@ -44,6 +46,32 @@ class StoreProgress:
     def mark(self) -> str:
         """A short text that changes whenever there is something new to show."""
         return _mark(self.runs, self.newest, [run.mark for run in self.running])
+
+
+class StoreVersion:
+    """Tells whether anything was written to a store. `Store.version` creates it; close it after use."""
+
+    def __init__(self, db: Connection, path: StoreLocation) -> None:
+        self._db, self._path = db, path
+        self._lock = Lock()
+
+    def read(self) -> str:
+        """Return a text that changes with each transaction that writes, of this process or another one.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with self._lock, store_errors(self._path):
+            # A file counts the changes of others for each connection, and this one writes nothing. A server lists
+            # which transactions that write have begun and ended.
+            is_file = isinstance(self._db, FileConnection)
+            sql = "pragma data_version" if is_file else "select cast(txid_current_snapshot() as text)"
+            return str(self._db.execute(sql).get)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._db.close()
 
 
 def run_progress(db: Connection, path: StoreLocation, here: WriterProcess, number: int) -> RunProgress:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from evalmark.storage.queries.filter import ResultFilter
     from evalmark.storage.queries.overlap import SharedTrials
     from evalmark.storage.queries.pages import ResultBrowser
-    from evalmark.storage.queries.progress import RunProgress, StoreProgress
+    from evalmark.storage.queries.progress import RunProgress, StoreProgress, StoreVersion
     from evalmark.storage.queries.search import SearchHits
     from evalmark.storage.queries.verdict_counts import VerdictCounts
     from evalmark.storage.sessions import store
@@ -327,6 +327,10 @@ class Store:
     def progress(self) -> "StoreProgress":
         """Return the number of runs, and the progress of those that are being written."""
         return self._access.read(lambda db: progress.store_progress(db, self.path, self._here))
+
+    def version(self) -> "StoreVersion":
+        """Return a reader that tells cheaply whether anything was written since; it has to be closed."""
+        return progress.StoreVersion(self._access.connect(), self.path)
 
     def run_progress(self, reference: str) -> "RunProgress":
         """Return the progress of a run.

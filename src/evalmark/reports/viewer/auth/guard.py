@@ -110,6 +110,8 @@ class GuardedApp:
 
     app: Application
     policy: AccessPolicy
+    release: Callable[[], None] = lambda: None
+    """Lets requests go that wait for a change."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

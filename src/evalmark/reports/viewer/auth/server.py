@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 
-from .guard import AccessPolicy, Application
+from .guard import AccessPolicy, GuardedApp
 
 MOST_AT_ONCE = 64
 """Most connections and concurrent requests."""
@@ -59,7 +59,7 @@ def bind(port: int, host: str = "", token: str = "") -> Listener:
     return Listener(sockets=tuple(sockets), policy=policy, origin=f"http://{names[0]}:{port}")
 
 
-def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambda: None) -> None:
+def serve(app: GuardedApp, bound: Listener, ready: Callable[[], object] = lambda: None) -> None:
     """Serve until interrupted; `ready` is called once requests are accepted, and must be quick."""
     uvicorn = need("uvicorn")
     config = uvicorn.Config(
@@ -80,6 +80,10 @@ def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambd
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.release()
+            await super().shutdown(sockets)
 
     with suppress(KeyboardInterrupt):
         Announcing(config).run(sockets=list(bound.sockets))

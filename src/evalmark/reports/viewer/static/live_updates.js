@@ -1,12 +1,13 @@
-// Updates pages about running runs. The page is requested again with the version that it was made with (see live_updates.py); if
-// it has changed, the parts marked with data-live are updated node by node, so that focus, scroll position, open details and
-// labels being written stay. Without a script there is a link to reload.
+// Updates pages about running runs. The page is requested again with the version that it was made with, and the server replies
+// once it has changed (see live_updates.py). The parts marked with data-live are then updated node by node, so that focus, scroll
+// position, open details and labels being written stay. A tab that is hidden requests nothing. Without a script there is a link.
 //   data-live="name"  a part of the page, matched by name with the new page
 //   data-mark         on one of them: the version of the page, while something is running
 //   data-pending      on one of them: its content is still being computed, so the page is requested until it is there
 //   data-id           on a row: identifies it, wherever it is in the new page
 "use strict";
 
+const WAIT = 20; // seconds that the server may wait for a change
 const LEAST = 1000;
 const FIRST = 2000;
 const MOST = 15_000;
@@ -20,7 +21,7 @@ let said = null;
 let timer = 0;
 let pause = FIRST;
 let asked = 0;
-let isAsking = false;
+let asking = null; // aborts the request under way
 let isOver = false;
 let isIncomplete = false; // a part of the last reply could not be shown, so the page is requested in full
 let lastChange = performance.now();
@@ -31,9 +32,10 @@ if (isFollowing()) {
   said.className = "note";
   said.setAttribute("role", "status");
   document.querySelector("main").append(said);
-  document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : wait(0)));
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : wait(0)));
+  document.addEventListener("evalmark:replaced", leave); // a filter was changed (sections.js): follow the new address
   window.addEventListener("online", () => wait(0));
-  wait(pause);
+  wait(LEAST);
 }
 
 function isFollowing() {
@@ -47,37 +49,46 @@ function parts(page) {
 // One request at a time, at least a second apart.
 function wait(time) {
   clearTimeout(timer);
-  if (isOver || isAsking || document.hidden) return;
+  if (isOver || asking || document.hidden) return;
   timer = setTimeout(look, Math.max(time, asked + LEAST - performance.now()));
 }
 
+// End the request under way, so that it occupies no connection.
+function leave() {
+  clearTimeout(timer);
+  if (asking) asking.abort();
+  else wait(LEAST);
+}
+
 async function look() {
-  isAsking = true;
+  const own = (asking = new AbortController());
   asked = performance.now();
   const mark = document.querySelector("[data-live][data-mark]")?.dataset.mark;
   const isFull = isIncomplete || !mark || document.querySelector("[data-live][data-pending]");
-  const address = location.pathname + location.search;
   try {
-    const answer = await fetch(address, {
-      headers: isFull ? {} : { "if-none-match": `"${mark}"` },
-      signal: AbortSignal.timeout(30_000),
+    const answer = await fetch(location.pathname + location.search, {
+      headers: isFull ? {} : { "if-none-match": `"${mark}"`, prefer: `wait=${WAIT}` },
+      signal: AbortSignal.any([own.signal, AbortSignal.timeout((WAIT + 30) * 1000)]),
     });
     const text = await answer.text();
-    if (address !== location.pathname + location.search) pause = LEAST; // a filter was changed meanwhile (sections.js)
-    else if (answer.status === 304) nothingNew();
-    else if (answer.ok) news(new DOMParser().parseFromString(text, "text/html"), mark);
+    const worked = Number(/dur=(\d+)/.exec(answer.headers.get("server-timing"))?.[1] ?? 0);
+    if (answer.status === 304) nothingNew();
+    else if (answer.ok) news(new DOMParser().parseFromString(text, "text/html"), mark, worked);
     else if (answer.status < 500) over(answer.status === 404 ? "This page no longer exists." : text);
     else alone();
   } catch {
-    alone();
+    if (own.signal.aborted) pause = LEAST;
+    else alone();
   }
-  isAsking = false;
+  asking = null;
   wait(pause);
 }
 
+// A reply that came early: too many pages wait, so this one asks now and then.
 function nothingNew() {
   say("");
-  pause = Math.min(pause * 1.5, MOST);
+  const isEarly = performance.now() - asked < (WAIT - 5) * 1000;
+  pause = isEarly ? Math.min(Math.max(pause * 1.5, FIRST), MOST) : LEAST;
   if (performance.now() - lastChange > PATIENCE) over(PATIENT);
 }
 
@@ -91,8 +102,8 @@ function over(why) {
   say(why.slice(0, 300));
 }
 
-// Requests take at most a tenth of the server's time.
-function news(page, mark) {
+// Making this page takes at most a tenth of the server's time.
+function news(page, mark, worked) {
   if (!parts(page).length) return alone(); // another program replied
   const ended = document.querySelector("[data-ended]")?.dataset.ended;
   const isNew = page.querySelector("[data-live][data-mark]")?.dataset.mark !== mark;
@@ -100,7 +111,7 @@ function news(page, mark) {
   for (const part of parts(document)) show(part, page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`));
   if (!isNew && !isIncomplete) return nothingNew();
   lastChange = performance.now();
-  pause = Math.min(Math.max(FIRST, 10 * (performance.now() - asked)), MOST);
+  pause = Math.min(Math.max(LEAST, 10 * worked), MOST);
   const isStill = document.querySelector("[data-live][data-mark]") !== null;
   say(isStill || !ended ? "" : ended);
   isOver = !isFollowing() && !isIncomplete;
