@@ -54,6 +54,13 @@ def test_links_between_pages_lead_somewhere(page: Path):
     assert missing == []
 
 
+@pytest.mark.parametrize("page", [pytest.param(p, id=name(p)) for p in PAGES])
+def test_commands_of_this_repository_name_files_that_exist(page: Path):
+    commands = re.findall(r"(?:python|pytest)[^`\n]* [^`\n]*", page.read_text(encoding="utf-8"))
+    named = {path for line in commands for path in re.findall(r"\b((?:tests|benchmarks)/[\w/]+\.py)\b", line)}
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
 def _anchors(page: Path) -> set[str]:
     """The headings of a page as links name them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
