@@ -9,8 +9,9 @@ import sys
 import tokenize
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+Parsed = TypeVar("Parsed")
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _FORMATTING = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
@@ -27,7 +28,7 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
     """
     if getattr(thing, "__name__", "") == "<lambda>":
         return _lambda(thing)
-    source = (inspect.isclass(thing) and _class_source(thing)) or inspect.getsource(thing)
+    source = (inspect.isclass(thing) and _class_source(thing)) or _retry(inspect.getsource, thing)
     try:
         tree = _parse(f"if 1:\n{source}" if source[:1].isspace() else source)
     except SyntaxError:  # a fragment, say of a notebook cell
@@ -38,17 +39,21 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
 
 
 def _parse(source: str) -> ast.Module:
-    """Parse source code, also while another thread does.
+    return _retry(ast.parse, source)
 
-    Python 3.11 counts the depth of the tree for all threads together, and then raises SystemError at random
-    (https://github.com/python/cpython/issues/106905).
+
+def _retry(parse: Callable[[Any], Parsed], source: object) -> Parsed:
+    """Call a function that parses source code, also while another thread does.
+
+    Until 3.11.7, Python 3.11 counts the depth of the tree for all threads together, and then raises SystemError at
+    random (https://github.com/python/cpython/issues/106905).
     """
     for _ in range(20):
         try:
-            return ast.parse(source)
+            return parse(source)
         except SystemError:
             continue
-    return ast.parse(source)
+    return parse(source)
 
 
 def _class_source(thing: type) -> str:
