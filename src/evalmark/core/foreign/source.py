@@ -28,7 +28,8 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
     """
     if getattr(thing, "__name__", "") == "<lambda>":
         return _lambda(thing)
-    source = (inspect.isclass(thing) and _class_source(thing)) or _retry(inspect.getsource, thing)
+    source = _class_source(thing) if inspect.isclass(thing) else ""
+    source = source or _retry(lambda: inspect.getsource(thing))
     try:
         tree = _parse(f"if 1:\n{source}" if source[:1].isspace() else source)
     except SyntaxError:  # a fragment, say of a notebook cell
@@ -39,10 +40,10 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
 
 
 def _parse(source: str) -> ast.Module:
-    return _retry(ast.parse, source)
+    return _retry(lambda: ast.parse(source))
 
 
-def _retry(parse: Callable[[Any], Parsed], source: object) -> Parsed:
+def _retry(parse: Callable[[], Parsed]) -> Parsed:
     """Call a function that parses source code, also while another thread does.
 
     Until 3.11.7, Python 3.11 counts the depth of the tree for all threads together, and then raises SystemError at
@@ -50,10 +51,10 @@ def _retry(parse: Callable[[Any], Parsed], source: object) -> Parsed:
     """
     for _ in range(20):
         try:
-            return parse(source)
+            return parse()
         except SystemError:
             continue
-    return parse(source)
+    return parse()
 
 
 def _class_source(thing: type) -> str:
