@@ -1,12 +1,21 @@
 """Pictures show what their alternative text promises: a test looks, since readers of a change often do not."""
 
 import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from evalmark.reports.viewer.app import PAGES
+from evalmark.store import open_store
+
 from .conftest import ROOT
+from .reports.viewer.conftest import a_run, keep, result
 
 FOLDER = ROOT / "docs" / "pictures"
 
@@ -61,3 +70,41 @@ def test_text_put_into_a_screenshot_is_read_back():
     assert "naïve" in [
         SHOWN.words_of_png(SHOWN.with_words(b"".join((SHOWN.SIGNATURE, b"\0\0\0\0IEND\xaeB`\x82")), "naïve"))
     ]
+
+
+PEERS = tomllib.loads((FOLDER / "peers.toml").read_text(encoding="utf-8"))
+
+
+def test_the_table_of_pages_beside_other_tools_has_every_page_of_the_viewer():
+    routes = [page["route"] for page in PEERS["page"] if page["route"].startswith("/")]
+    assert {*routes, *PEERS["without_page"]} == set(PAGES)
+    assert set(routes) & set(PEERS["without_page"]) == set()
+
+
+def test_each_row_of_the_table_is_whole_and_names_its_sources():
+    rows = {page["name"]: page for page in PEERS["page"]}
+    assert len(rows) == len(PEERS["page"])
+    few = {name for name, page in rows.items() if len(page["peers"]) < 2 or not page["job"] or not page["ours"]}
+    assert few == set()
+    sources = [source for page in rows.values() for _, _, source in page["peers"]]
+    assert [source for source in sources if not re.fullmatch(r"https://[\w.-]+/\S+", source)] == []
+
+
+@pytest.mark.slow
+def test_the_review_takes_a_page_at_three_widths_in_both_themes_beside_its_peers(tmp_path):
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    if not (shutil.which("chromium-headless-shell") or shutil.which("chromium")):
+        pytest.skip("there is no chromium")
+    with open_store(tmp_path / "mine.db") as store:
+        keep(store, a_run("20261121-101500-3f9a"), [result(number) for number in range(8)])
+    words = ["-o", "sheet", "--store", "mine.db", "--page", "home", "--page", "compare"]
+    subprocess.run([sys.executable, FOLDER / "review.py", *words], cwd=tmp_path, check=True)
+    pictures = sorted(path.name for path in (tmp_path / "sheet").glob("*.png"))
+    assert pictures == sorted(f"home-{width}-{theme}.png" for width in (390, 800, 1280) for theme in ("light", "dark"))
+    for name in pictures:
+        rows = SHOWN.rows_of_png((tmp_path / "sheet" / name).read_bytes())
+        assert len(set(rows)) > len(rows) / 20, name
+    sheet = (tmp_path / "sheet" / "index.html").read_text(encoding="utf-8")
+    assert all(f'src="{name}"' in sheet for name in pictures)
+    assert all(f'href="{source}"' in sheet for _, _, source in PEERS["page"][0]["peers"])
+    assert "The store has nothing for {run_id}." in sheet
