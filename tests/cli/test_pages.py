@@ -47,7 +47,6 @@ FILES = {
     "bad.yaml": "name: sums\ndatasets: [row.jsonl]\nmetrics: [equal]\nrepeats: 2\n",
     "rows.jsonl": '{"id": "a", "input": "1 + 1?", "answer": "2"}\n{"id": "b", "input": "2 + 2?"\n'
     '{"id": "a", "input": "3 + 3?", "answer": NaN}\n',
-    "down.py": 'def down(question):\n    raise ConnectionError("no route")\n',
 }
 """What the page of commands takes for granted."""
 CHANGING = (
