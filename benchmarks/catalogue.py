@@ -6,6 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PARTS = (
     "viewer_client.py",
+    "browser.py",
     "catalogue.py",
     "faulty_server.py",
     "floor.py",

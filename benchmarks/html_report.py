@@ -7,12 +7,11 @@ import argparse
 import random
 import re
 import resource
-import shutil
 import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from browser import chromium, first_paint
 from rows import AddRow, add_json, row_output
 
 from evalmark import Case, Output, Result, Run, Score, compare
@@ -110,8 +109,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
         path = args.keep or Path(name) / "report.html"
         measure(args, path, add_row)
-        if shutil.which("chromium"):
-            look(path, add_row)
+        look(path, add_row)
 
 
 def measure(args: argparse.Namespace, path: Path, add_row: AddRow) -> None:
@@ -140,9 +138,6 @@ def measure(args: argparse.Namespace, path: Path, add_row: AddRow) -> None:
     assert text.count("<tbody data-v=") == args.cases
 
 
-PAINT = """() => new Promise(done => setTimeout(() => done([
-    performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
-    performance.getEntriesByType('navigation')[0].loadEventEnd]), 500))"""
 FILTER = """() => { const field = document.querySelector('[name=text]'), started = performance.now();
     field.value = 'letter'; field.form.requestSubmit(); document.body.offsetHeight; return performance.now() - started; }"""
 SORT = """() => { const started = performance.now();
@@ -150,17 +145,18 @@ SORT = """() => { const started = performance.now();
 
 
 def look(path: Path, add_row: AddRow) -> None:
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+    with chromium() as browser:
+        if browser is None:
+            add_row(what="Chromium: first paint", found=None, unit="ms", note="there is no Playwright or no Chromium")
+            return
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(path.absolute().as_uri(), wait_until="load")
-        first, loaded = page.evaluate(PAINT)
+        first, loaded = first_paint(page)
         note = f"all of it and its script after {loaded:.0f} ms"
         add_row(what="Chromium: first paint", found=first, unit="ms", note=note)
         filtered, again = page.evaluate(FILTER), page.evaluate(FILTER)
         add_row(what="Chromium: filtered by a text", found=filtered, unit="ms", note=f"again in {again:.0f} ms")
         add_row(what="Chromium: sorted by a score", found=page.evaluate(SORT), unit="ms")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """The viewer over a store with many results: how long it takes to start, to answer each page, and how much memory it uses.
 
-Run: python benchmarks/viewer.py [--results 1000000] [--store FILE]
+Run: python benchmarks/viewer.py [--results 1000000] [--targets 4] [--store FILE]
 
 A server, started as users do, gets requests over loopback, one page at a time: first each page once while the figures of the
-run are computed, then several times afterwards. Its processor time does not depend on other processes. `--store` keeps the
+run are computed, then several times afterwards. Its processor time does not depend on other processes. Chromium then loads
+pages with an empty cache, and types into the filter. With several targets, the pages are those of a grid. `--store` keeps the
 store for the next run.
 """
 
@@ -24,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from browser import chromium, first_paint
 from rows import AddRow, add_json, row_output
 
 from evalmark import Case, Output, Result, Run, Score
@@ -54,13 +56,18 @@ START_GOAL, MEMORY_GOAL = 600, 200
 LIST_GOAL, FILTER_GOAL, CASE_GOAL = 150, 150, 100
 PAGE_GOAL, LARGE_GOAL = 200, 500
 """For the page of a run, with up to 100,000 results and with more."""
+PAINT_GOAL, SIZE_GOAL = 200, 150
+"""Milliseconds until the browser paints a page, and kB of a page with 50 cases."""
+PAINTS = 7
 
 
 def random_text(draw: random.Random, n: int) -> str:
     return " ".join(draw.choices(WORDS, k=n))
 
 
-def one(draw: random.Random, number: int) -> Result:
+def one(draw: random.Random, number: int, targets: int = 1) -> Result:
+    """Make a result; with several targets, those of a case follow each other."""
+    number, target = divmod(number, targets)
     value, grade = draw.random(), draw.randint(1, 5)
     case = Case(
         id=f"q{number}",
@@ -73,11 +80,15 @@ def one(draw: random.Random, number: int) -> Result:
         Score(name="correct", raw=grade, value=(grade - 1) / 4, passed=grade >= 3, reason=random_text(draw, 20)),
         Score(name="polite", raw=number % 7 > 0, value=float(number % 7 > 0), passed=number % 7 > 0),
     )
-    trial = Trial(case=case, dataset="questions", target="my_app:answer", position=number)
+    trial = Trial(case=case, dataset="questions", target=target_names(targets)[target], position=number)
     return Result(trial=trial, output=Output(value=random_text(draw, 60), seconds=draw.random()), scores=scores)
 
 
-def fill(path: Path, results: int) -> float:
+def target_names(targets: int) -> list[str]:
+    return ["my_app:answer", *(f"my_app:answer_{number}" for number in range(2, targets + 1))]
+
+
+def fill(path: Path, results: int, targets: int = 1) -> float:
     """Write a run of so many results; how many microseconds each took, the making of it apart."""
     draw = random.Random(1)  # noqa: S311  the same rows every time
     metrics = (Metric(name="similarity", threshold=0.6), Metric(name="correct", unit="1..5"), Metric(name="polite"))
@@ -86,6 +97,7 @@ def fill(path: Path, results: int) -> float:
         name="support bot",
         created="2026-11-21T10:15:00+00:00",
         status="running",
+        target=", ".join(target_names(targets)),
         datasets=(DatasetInfo(name="questions"),),
         metrics=metrics,
     )
@@ -97,7 +109,7 @@ def fill(path: Path, results: int) -> float:
         async def write() -> float:
             taken = 0.0
             for first in range(0, results, 1_000):
-                batch = [one(draw, number) for number in range(first, min(first + 1_000, results))]
+                batch = [one(draw, number, targets) for number in range(first, min(first + 1_000, results))]
                 started = time.perf_counter()
                 await sink.write(batch)
                 taken += time.perf_counter() - started
@@ -138,6 +150,14 @@ def pages(results: int) -> dict[str, tuple[str, int]]:
         "a case, as sorted by score": (f"/results/{middle}?sort=-score:similarity", CASE_GOAL),
     }
     return {what: (path if path == "/" else run_path(RUN) + path, goal) for what, (path, goal) in asked.items()}
+
+
+def grid_pages() -> dict[str, tuple[str, int]]:
+    """What is asked for of a run with several targets. The first look at the grid only starts to read the cases."""
+    asked = {"the list of runs": "/", "a grid, while it is read": ""}
+    asked |= {"a grid": "&order=", "its last page": "&page=99999", "cases that differ": "&show=differ"}
+    grid = f"/grid?run={RUN}"
+    return {what: (path if path == "/" else grid + path, FILTER_GOAL) for what, path in asked.items()}
 
 
 @dataclass
@@ -215,7 +235,7 @@ def started(path: Path, kept: Path) -> tuple[float, float]:
     return median(times), median(spent)
 
 
-def measure(path: Path, results: int, kept: Path, add_row: AddRow) -> None:
+def measure(path: Path, results: int, kept: Path, add_row: AddRow, targets: int = 1) -> None:
     print(
         f"\n| over {results:,} results | first, ms | later, ms | processor, ms | goal | kB |\n|---|---|---|---|---|---|"
     )
@@ -224,7 +244,7 @@ def measure(path: Path, results: int, kept: Path, add_row: AddRow) -> None:
     note = f"{spent:.0f} ms of processor time"
     add_row(what="the start, until the list is here", found=start, unit="ms", at_most=START_GOAL, note=note)
     with viewer(path, kept) as server:
-        asked = pages(results)
+        asked = pages(results) if targets == 1 else grid_pages()
         first = {what: server.page(address) for what, (address, _) in asked.items()}
         known = time.perf_counter()
         server.wait()
@@ -244,9 +264,63 @@ def measure(path: Path, results: int, kept: Path, add_row: AddRow) -> None:
         add_row(what="the most memory it used", found=server.memory(), unit="MB", at_most=MEMORY_GOAL)
 
 
+# From the letter in the filter until the list is another one, with all its rows laid out.
+TYPE = """text => new Promise(done => {
+    const field = document.querySelector('[name=q]'), started = performance.now();
+    document.addEventListener('evalmark:replaced', () => {
+        document.body.offsetHeight; done(performance.now() - started); }, { once: true });
+    field.value = text;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+})"""
+
+
+def look(path: Path, kept: Path, add_row: AddRow) -> None:
+    """Measure when Chromium shows pages that the server has shown before, and how soon it lists what is typed."""
+    with viewer(path, kept) as server, chromium() as browser:
+        if browser is None:
+            print("| first paint: there is no Playwright or no Chromium | | | | | |")
+            return
+        host = f"http://{server.connection.host}:{server.connection.port}"
+        name, _, value = server.cookie.partition("=")
+        shown = {"the list of runs": "/", "a run": run_path(RUN), "a case": f"{run_path(RUN)}/results/500"}
+        for address in shown.values():
+            server.page(address)
+        server.wait()
+        for what, address in shown.items():
+            paints = []
+            for _ in range(PAINTS + 1):  # the first one starts processes of the browser and does not count
+                context = browser.new_context(viewport={"width": 1280, "height": 800})  # with an empty cache
+                context.add_cookies([{"name": name, "value": value, "url": host}])
+                page = context.new_page()
+                page.goto(host + address, wait_until="load")
+                paints.append(first_paint(page))
+                context.close()
+            first, loaded = (median(times) for times in zip(*paints[1:], strict=True))
+            print(f"| first paint of {what} | | {first:.0f} | | {PAINT_GOAL} | |")
+            note = f"loaded with its scripts after {loaded:.0f} ms"
+            add_row(what=f"first paint of {what}", found=first, unit="ms", at_most=PAINT_GOAL, note=note)
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.add_cookies([{"name": name, "value": value, "url": host}])
+        page = context.new_page()
+        page.goto(host + run_path(RUN), wait_until="load")
+        for what, words in {
+            "that many hold": [f"Peru and {word}" for word in ("fox", "to", "travel", "slowly", "lazy dog")],
+            "that none holds": [f"nowhere{number}" for number in range(5)],
+        }.items():
+            taken = []
+            for word in words:
+                taken.append(page.evaluate(TYPE, word))
+                server.wait()
+            print(f"| from typing a text {what} to the list | | {median(taken):.0f} | | {FILTER_GOAL} | |")
+            add_row(what=f"from typing a text {what} to the list", found=median(taken), unit="ms", at_most=FILTER_GOAL)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=int, default=100_000)
+    parser.add_argument(
+        "--targets", type=int, default=1, help="that the results are of, shown as a grid if there are several"
+    )
     parser.add_argument("--store", type=Path)
     add_json(parser)
     args = parser.parse_args()
@@ -254,9 +328,11 @@ def main() -> None:
         path = args.store or Path(name) / "evalmark.db"
         if not path.exists():
             print(
-                f"written in {fill(path, args.results):.0f} microseconds a result, {path.stat().st_size / 1e6:.0f} MB"
+                f"written in {fill(path, args.results, args.targets):.0f} microseconds a result, {path.stat().st_size / 1e6:.0f} MB"
             )
-        measure(path, args.results, Path(name), add_row)
+        measure(path, args.results, Path(name), add_row, args.targets)
+        if args.targets == 1:
+            look(path, Path(name), add_row)
 
 
 if __name__ == "__main__":

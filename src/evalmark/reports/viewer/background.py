@@ -132,6 +132,21 @@ class BackgroundFigures:
         earlier: T | None = cached.before if task.or_earlier else None
         return earlier
 
+    def known(self, task: Task) -> Any:
+        """Return the result of a task that was done before; None if there is none yet.
+
+        Raises:
+            EvalmarkError: the work has raised it.
+        """
+        with self._lock:
+            cached = self._known[task.kind].get(task.names) if task.kind in self._known else None
+        is_done = cached is not None and cached.state == task.state and cached.future.done()
+        return cached.future.result() if cached is not None and is_done else None
+
+    def wait_for_pages(self) -> None:
+        """Wait until no page is being made."""
+        self._free.wait()
+
     @contextmanager
     def give_way(self) -> Iterator[None]:
         """Pause background tasks while a page reads its rows, since Python threads slow each other down."""

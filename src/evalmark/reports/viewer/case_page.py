@@ -124,11 +124,14 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
     contexts = result.trial.case.contexts_of(result.output) or ()
     of_target = [(one.number, one.call) for one in calls if one.call is not None and not one.scores]
     timeline, all_steps = result_timeline(result.output, result.trial.case.input, of_target, MOST_STEPS)
+    around = browsing.neighbours(query.conditions, number, view.known(run, query.conditions))
+    if around.is_unfinished:
+        view.search(run, query.conditions)
     return {
         "run": run,
         "query": query,
         "number": number,
-        "around": browsing.neighbours(query.conditions, number, view.known(run, query.conditions)),
+        "around": around,
         "result": result,
         "trial": result.trial,
         "case": result.trial.case,

@@ -62,11 +62,14 @@ class PageContext:
         """Render a template as a response, with the page's `address` and the `author`."""
         query = f"?{request.url.query}" if request.url.query else ""
         common = {"address": request.url.path + query, "author": self.author(request)}
-        return HTMLResponse(mask_known_secrets(render_page(self._templates, template, {**common, **values})), status)
+        with self.view.figures.give_way():
+            text = render_page(self._templates, template, {**common, **values})
+        return HTMLResponse(mask_known_secrets(text), status)
 
     def prepare(self) -> None:
-        """Compile all templates, which takes longer than rendering a page."""
+        """Compile all templates while no page is being made, which takes longer than rendering a page."""
         for name in self._templates.list_templates(["html"]):
+            self.view.figures.wait_for_pages()
             self._templates.get_template(name)
 
     def run(self, request: Request) -> Run:

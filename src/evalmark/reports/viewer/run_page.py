@@ -107,6 +107,8 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
     query = worst_first(only_flipped(query, against.prepared), figures, run)
     with view.figures.give_way():
         page = browsing.page(query.conditions, query.place, query.size, view.known(run, query.conditions))
+        if page.total is None:
+            view.search(run, query.conditions)
         query = query.found_at(page.place)
         rows = [_row(row.leader, row.results, run) for row in page.rows]
         run = replace(run, spending=view.spending(run))

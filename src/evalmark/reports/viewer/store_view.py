@@ -68,18 +68,24 @@ class StoreView:
         return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
 
     def known(self, run: Run, conditions: ResultFilter) -> SearchHits | None:
-        """Return the result of a search through a large run; None while searching or while the run goes on."""
-        if run.status == "running" or not self.browsing(run).is_long(conditions):
-            return None
-        unordered = replace(conditions, order="position", sorted_metric="", descending=False)
-        names, state = (run.id, repr(unordered)), (run.status, run.finished)
-        task = Task(kind="search", names=names, state=state, trials=None, kept=32)
+        """Return the result of a search through a large run; None if there is none yet."""
+        hits: SearchHits | None = self.figures.known(_search_task(run, _unordered(conditions)))
+        return hits
+
+    def search(self, run: Run, conditions: ResultFilter) -> None:
+        """Start to search a large run, for pages to come; a running one is not searched.
+
+        It starts once the page has read its rows: both at the same time would take turns.
+        """
+        if run.status == "running":
+            return
+        unordered = _unordered(conditions)
 
         def search(_: object) -> SearchHits:
             with self._searching:  # one after the other, so that pages have a processor too
                 return self.store.search(run.id, unordered)
 
-        return self.figures.found(task, search)
+        self.figures.found(_search_task(run, unordered), search)
 
     def every_run(self) -> Iterator[Run]:
         """Iterate over the runs lazily, newest first."""
@@ -139,6 +145,15 @@ class StoreView:
             return self.store.spending(run.id)
         except NotFoundError:  # it was deleted since
             return ()
+
+
+def _unordered(conditions: ResultFilter) -> ResultFilter:
+    return replace(conditions, order="position", sorted_metric="", descending=False)
+
+
+def _search_task(run: Run, conditions: ResultFilter) -> Task:
+    names, state = (run.id, repr(conditions)), (run.status, run.finished)
+    return Task(kind="search", names=names, state=state, trials=None, kept=32)
 
 
 def _is_clustered(run: Run) -> bool:

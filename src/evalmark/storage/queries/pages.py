@@ -90,6 +90,11 @@ class RowNeighbours:
     """Whether there is certainly no row before; False if the scan ran out of time."""
     is_last: bool = True
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether a scan ran out of time."""
+        return (self.before is None and not self.is_first) or (self.after is None and not self.is_last)
+
 
 FIRST_PAGE = PagePosition()
 
@@ -133,13 +138,9 @@ class ResultBrowser:
             if several is not None:
                 return self._sorted_page(query, several, at, limit)
             found = self._scanned_page(query, at, limit)
-            total = self._total(filters) if known is None else known.rows
-            return replace(found, total=total)
-
-    def is_long(self, filters: ResultFilter) -> bool:
-        """Return whether the run may have too many results to read all of them for one page."""
-        with self._reading():
-            return find_candidates(self._db, self._run, filters, self._pace) is None
+            if found.is_first and found.is_last and found.stopped_at is None:
+                return replace(found, total=len(found.rows))
+            return replace(found, total=self._total(filters) if known is None else known.rows)
 
     def neighbours(self, filters: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
         """Return the rows before and after the row of a result, which need not match the filter."""

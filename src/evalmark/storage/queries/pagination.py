@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalmark.storage.database.connection import Connection
 
+from .filter import SqlCondition
 from .sorting import IndexRange, ResultQuery
 
 
@@ -22,15 +23,15 @@ class ScanBudget:
     """Up to this many results are all read and sorted; in more, matches are found along an index."""
     least: int = 200
     """Results that are read regardless of the time."""
-    patience: float = 0.12
+    patience: float = 0.1
     """Seconds, after which the page shows what was found so far."""
     first: int = 25
     """Results that the first statement reads."""
-    most: int = 5_000
+    most: int = 10_000
     """Results that one statement reads at most."""
-    step: float = 0.02
+    step: float = 0.01
     """Seconds that one statement should take, so that the time is checked often."""
-    counted: int = 200_000
+    counted: int = 100_000
     """Trials that an index may count while a page waits."""
 
 
@@ -74,15 +75,15 @@ def scan_rows(
     results_read, end = 0, time.monotonic() + budget.patience
     for index, key in _ranges_from(db, query, start, backwards=backwards):
         index_range = query.index_ranges[index]
-        for several in _candidates(db, query, index_range, key, budget, backwards=backwards):
-            results_read += len(several)
-            for number, value, is_hit in several:
-                if is_hit and _is_leader(db, query, index_range, number, value):
+        for batch in _batches(db, query, index_range, key, budget, backwards=backwards):
+            results_read += batch.size
+            for number, value in batch.matches:
+                if _is_leader(db, query, index_range, number, value):
                     found.append(number)
                     if len(found) == most:
                         return ScanResult(found, None, results_read)
             if results_read >= budget.least and time.monotonic() > end:
-                stopped_at = next((one[0] for one in reversed(several) if _is_in_place(db, index_range, *one)), None)
+                stopped_at = _last_in_place(db, index_range, batch)
                 if stopped_at is not None:
                     return ScanResult(found, ScanPosition(stopped_at, index), results_read)
     return ScanResult(found, None, results_read)
@@ -123,11 +124,19 @@ def _key(db: Connection, query: ResultQuery, index: int, spot: ScanPosition) -> 
     return None if found is None or found[0] is None else found
 
 
-_Candidate = tuple[int, Any, Any]
-"""A result's row number, the first column of its key, and whether it matches."""
+class _Batch(NamedTuple):
+    """Consecutive results of an index range."""
+
+    size: int
+    matches: list[tuple[int, Any]]
+    """The row number and the first column of the key of each result that matches."""
+    source: SqlCondition
+    """The rest of a statement that selects the results."""
+    reverse: str
+    """The order with the last result first."""
 
 
-def _candidates(
+def _batches(
     db: Connection,
     query: ResultQuery,
     index_range: IndexRange,
@@ -135,27 +144,42 @@ def _candidates(
     budget: ScanBudget,
     *,
     backwards: bool,
-) -> Iterator[list[_Candidate]]:
-    """Yield all results of an index range in batches, so that each statement is short."""
-    descends = query.descending != backwards
+) -> Iterator[_Batch]:
+    """Yield the results of an index range in batches, so that each statement is short.
+
+    An index alone tells where a batch ends, so only results that match become Python values.
+    """
+    ways = ("desc", "asc") if query.descending != backwards else ("asc", "desc")
+    after, up_to = ("<", ">=") if query.descending != backwards else (">", "<=")
     columns = ", ".join(index_range.key)
+    bound = f"({columns}) {{}} ({', '.join('?' * len(index_range.key))})"
+    order, reverse = (", ".join(f"{column} {way}" for column in index_range.key) for way in ways)
     besides = f" and {index_range.extra_condition}" if index_range.extra_condition else ""
-    further = f" and ({columns}) {'<' if descends else '>'} ({', '.join('?' * len(index_range.key))})"
-    order = ", ".join(f"{column} {'desc' if descends else 'asc'}" for column in index_range.key)
-    hit = (*query.query.parameters, *index_range.extra_parameters)
+    match = SqlCondition(
+        f"({query.query.conditions}{besides})", (*query.query.parameters, *index_range.extra_parameters)
+    )
     size = budget.first
     while index_range.can_match:
-        sql = f"""
-            select {columns}, r.number, ({query.query.conditions}{besides}) from {index_range.tables}
-            where {index_range.condition}{"" if key is None else further} order by {order} limit ?
-        """  # noqa: S608  columns and parameters
         began = time.perf_counter()
-        rows = db.execute(sql, (*hit, *index_range.parameters, *(key or ()), size)).fetchall()
-        if rows:
-            yield [(row[-2], row[0], row[-1]) for row in rows]
-        if len(rows) < size:
+        source = f"from {index_range.tables} where {index_range.condition}"
+        given = (*index_range.parameters, *(key or ()))
+        if key is not None:
+            source = f"{source} and {bound.format(after)}"
+        end = f"select {columns} {source} order by {order} limit 1 offset ?"
+        last: tuple[Any, ...] | None = db.execute(end, (*given, size - 1)).fetchone()
+        if last is not None:
+            source, given = f"{source} and {bound.format(up_to)}", (*given, *last)
+        matches = f"select {columns}, r.number {source} and {match.conditions} order by {order} limit ?"
+        rows = db.execute(matches, (*given, *match.parameters, size)).fetchall()
+        yield _Batch(
+            size=size if last is not None else int(db.execute(f"select count(*) {source}", given).get),
+            matches=[(row[-1], row[0]) for row in rows],
+            source=SqlCondition(source, given),
+            reverse=reverse,
+        )
+        if last is None:
             return
-        key = tuple(rows[-1][:-2])
+        key = last
         in_time = size * budget.step / max(time.perf_counter() - began, 1e-6)
         size = max(budget.first, min(budget.most, size * 4, int(in_time)))
 
@@ -166,12 +190,14 @@ def _is_leader(db: Connection, query: ResultQuery, index_range: IndexRange, numb
     return found is not None and found[0] == number and (index_range.place is None or found[1] == value)
 
 
-def _is_in_place(db: Connection, index_range: IndexRange, number: int, value: Any, _is_hit: Any) -> bool:
-    """Return whether a result is still at the position where it was found."""
-    if index_range.place is None:
-        return True
-    sql = f"select {index_range.place.conditions} from result r where r.number = ?"  # noqa: S608  texts of ours
-    return bool(db.execute(sql, (*index_range.place.parameters, number)).get == value)
+def _last_in_place(db: Connection, index_range: IndexRange, batch: _Batch) -> int | None:
+    """Return the number of the last result of a batch that is still at its position in the index; None if none is."""
+    source, parameters = batch.source.conditions, batch.source.parameters
+    if index_range.place is not None:
+        source = f"{source} and {index_range.key[0]} = {index_range.place.conditions}"
+        parameters = (*parameters, *index_range.place.parameters)
+    number: int | None = db.execute(f"select r.number {source} order by {batch.reverse} limit 1", parameters).get
+    return number
 
 
 def find_leader(db: Connection, query: ResultQuery, number: int) -> tuple[int, float | None] | None:
