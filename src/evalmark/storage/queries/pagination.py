@@ -124,7 +124,7 @@ def _key(db: Connection, query: ResultQuery, index: int, spot: ScanPosition) -> 
     return None if found is None or found[0] is None else found
 
 
-class _Batch(NamedTuple):
+class _ScannedBatch(NamedTuple):
     """Consecutive results of an index range."""
 
     size: int
@@ -144,7 +144,7 @@ def _batches(
     budget: ScanBudget,
     *,
     backwards: bool,
-) -> Iterator[_Batch]:
+) -> Iterator[_ScannedBatch]:
     """Yield the results of an index range in batches, so that each statement is short.
 
     An index alone tells where a batch ends, so only results that match become Python values.
@@ -171,7 +171,7 @@ def _batches(
             source, given = f"{source} and {bound.format(up_to)}", (*given, *last)
         matches = f"select {columns}, r.number {source} and {match.conditions} order by {order} limit ?"
         rows = db.execute(matches, (*given, *match.parameters, size)).fetchall()
-        yield _Batch(
+        yield _ScannedBatch(
             size=size if last is not None else int(db.execute(f"select count(*) {source}", given).get),
             matches=[(row[-1], row[0]) for row in rows],
             source=SqlCondition(source, given),
@@ -190,7 +190,7 @@ def _is_leader(db: Connection, query: ResultQuery, index_range: IndexRange, numb
     return found is not None and found[0] == number and (index_range.place is None or found[1] == value)
 
 
-def _last_in_place(db: Connection, index_range: IndexRange, batch: _Batch) -> int | None:
+def _last_in_place(db: Connection, index_range: IndexRange, batch: _ScannedBatch) -> int | None:
     """Return the number of the last result of a batch that is still at its position in the index; None if none is."""
     source, parameters = batch.source.conditions, batch.source.parameters
     if index_range.place is not None:
