@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import combinations
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,6 +16,7 @@ from evalmark.reports.html.agreement_chart import IntervalRow, draw_intervals
 from evalmark.reports.html.cost_chart import CostPoint, draw_scatter
 from evalmark.reports.html.histograms import SplitScores, draw_histogram, draw_split_histogram, merge_metrics
 from evalmark.reports.html.roc import OperatingPoint, RocCurve, draw_roc
+from evalmark.reports.html.svg import Box, text_width
 from evalmark.reports.html.trend_chart import TrendLine, TrendPoint, draw_trend
 from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, no_interval, wilson
@@ -64,6 +66,16 @@ def within(picture):
     return root
 
 
+def overlaps(root):
+    """Pairs of texts that lie on each other, by the room that letters take at most."""
+    found = []
+    for element in root.iter("text"):
+        wide, x, y = text_width(element.text or ""), float(element.get("x")), float(element.get("y"))
+        left = x - wide * {"middle": 0.5, "end": 1.0}.get(element.get("text-anchor"), 0.0)
+        found.append((element.text, Box(left, y - 8.4, left + wide, y + 2.4)))
+    return [(one, other) for (one, a), (other, b) in combinations(found, 2) if a.meets(b)]
+
+
 def words(root):
     return [element.text for element in root.iter("text")]
 
@@ -88,6 +100,7 @@ def test_a_spread_stays_within_and_its_table_counts_every_score(values, threshol
     metric = metric_of(values, threshold=threshold, direction=direction)
     drawn = draw_histogram(metric)
     bars = marks(within(drawn.picture), "bar")
+    assert overlaps(svg(drawn.picture)) == []
     assert sum(int(n) for _, n in drawn.rows) == len(values) == metric.n
     assert len(bars) == sum(n > 0 for n in metric.bins)
     assert [int(bar.find("title").text.rpartition(": ")[2]) for bar in bars] == [n for n in metric.bins if n]
@@ -95,7 +108,7 @@ def test_a_spread_stays_within_and_its_table_counts_every_score(values, threshol
 
 @given(st.lists(st.one_of(st.integers(-(10**6), 10**6), ANY), min_size=1, max_size=20))
 def test_numbers_of_any_size_stay_within(values):
-    within(draw_histogram(metric_of(values, raw=True, unit="edits")).picture)
+    assert overlaps(within(draw_histogram(metric_of(values, raw=True, unit="edits")).picture)) == []
 
 
 def test_without_scores_there_is_no_picture():
@@ -141,6 +154,7 @@ def test_halves_stay_within_and_no_bar_lies_on_both_sides_of_the_threshold(good,
         assert not bad
         return
     root = within(drawn.picture)
+    assert overlaps(root) == []
     assert sum(int(row[1]) for row in drawn.rows) == len(good)
     assert sum(int(row[2]) for row in drawn.rows) == len(bad)
     if threshold is not None:
@@ -169,6 +183,7 @@ def test_a_curve_stays_within_and_its_rates_are_those_of_the_scores(found, thres
         assert drawn is None
         return
     (ring,) = marks(within(drawn.picture), "ring")
+    assert overlaps(svg(drawn.picture)) == []
     assert float(ring.get("cx")) == pytest.approx(44 + 294 * chosen.bad_passed / chosen.bad, abs=0.1)
     assert float(ring.get("cy")) == pytest.approx(324 - 294 * chosen.good_passed / chosen.good, abs=0.1)
     said = drawn.notes[0]
@@ -215,6 +230,7 @@ POINT = st.builds(CostPoint, name=NAME, cost=st.floats(0, 100), quality=SHARE, i
 def test_a_scatter_stays_within_and_draws_every_target(points, lower):
     drawn = draw_scatter(points, "pass rate", unit="share", lower=lower)
     root = within(drawn.picture)
+    assert overlaps(root) == []
     assert len(marks(root, "dot")) == sum(point.is_best for point in points)
     assert len(marks(root, "hollow")) == sum(not point.is_best for point in points)
     assert len(drawn.rows) == len(points)
@@ -240,6 +256,7 @@ def test_a_course_stays_within_and_has_a_mark_for_every_run_by_its_gate(found, d
         for k, points in enumerate(found)
     ]
     root = within(draw_trend(lines, days, "pass rate", unit="share"))
+    assert overlaps(root) == []
     for outcome, kind in SIGNS.items():
         assert len(marks(root, kind)) == sum(o == outcome for points in found for _, _, o in points)
 

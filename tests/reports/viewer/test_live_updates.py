@@ -316,3 +316,11 @@ def test_a_wait_that_is_none_is_answered_at_once(store, prefers):
     app = shown(store)
     known = mark(from_browser(app, PAGE).text)
     assert asked(app, PAGE, "GET", [*ENTERED, ("if-none-match", f'"{known}"'), ("prefer", prefers)]).status == 304
+
+
+def test_a_stopped_run_still_says_how_many_trials_were_planned(store):
+    run = keep(store, a_run(datasets=(DatasetInfo(name="squares.jsonl", rows=1_000),)), [result(0)], ends=False)
+    store.finish(replace(run, status="stopped", finished="2026-11-21T10:16:00Z"))
+    app = shown(store)
+    assert "1 of 1,000 trials" in from_browser(app, PAGE).text
+    assert "<small>of 1,000</small>" in from_browser(app, "/").text

@@ -81,6 +81,7 @@ def test_a_run_is_stopped_by_a_request_in_its_store_and_goes_on_later(world, mon
         assert run.status == "stopped"
         assert "Stopped: ann stopped the run in the viewer." in run.notes
         assert len(run.results) == len(called) < 100
+        assert run.datasets[0].rows == 100, "the planned number stays"
         assert store.stop_request(run.id) is None
         rest = asyncio.run(execute(plan, replace(options, resume=run.id)))
     assert (rest.status, len(called)) == ("complete", 100)

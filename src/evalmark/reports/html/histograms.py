@@ -194,7 +194,7 @@ def _limit(across: Axis, limit: float | None, direction: Direction, ends: tuple[
     x = across.at(limit)
     label = limit_text(direction, limit)
     half = text_width(label) / 2
-    at = min(WIDE - half, max(half, x))
+    at = min(WIDE - half, max(across.start + half, x))  # beside the numbers of the other axis
     return [path("cut", (x, ends[0]), (x, ends[1])), text_element(at, ends[0] - 4, label, "named", "middle")]
 
 

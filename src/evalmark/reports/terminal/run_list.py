@@ -12,6 +12,7 @@ from evalmark.core.text import count, one_line, percent
 from evalmark.core.values.run import Run, RunTotals
 from evalmark.core.values.spending import Spending, known_cost, total_spending
 from evalmark.reports.text.numbers import DASH, GAP
+from evalmark.reports.text.titles import planned_of, trials_of
 
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, column_gap, content_width, data_table, render
 
@@ -98,7 +99,7 @@ def _cells(listed: ListedRun) -> dict[str, str]:
         "name": run.given_name,
         "passed": GAP if totals.rate is None else percent(totals.rate),
         "interval": _interval(totals),
-        "cases": _part(run),
+        "cases": _part(run, totals.trials),
         "cost": _cost(listed.spending),
         "limits": run.change,
         "commit": run.revision.removesuffix("+")[:_COMMIT] + "+" * run.revision.endswith("+"),
@@ -114,8 +115,11 @@ def _interval(totals: RunTotals) -> str:
     return f"{100 * totals.low:z.1f} {DASH} {100 * totals.high:z.1f} %"
 
 
-def _part(run: Run) -> str:
+def _part(run: Run, trials: int) -> str:
     """Name the part of the cases that ran; empty if all did."""
+    if (planned := planned_of(run, trials)) is not None and trials < planned:
+        is_case = planned == sum(info.rows or 0 for info in run.datasets)
+        return f"{trials:,} of {planned:,}" if is_case else trials_of(trials, planned)
     if run.shard is not None:
         return f"shard {run.shard.number}/{run.shard.of}"
     if run.sample is not None and run.sample.of is not None:

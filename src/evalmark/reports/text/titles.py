@@ -6,6 +6,7 @@ from evalmark.core.case_titles import case_title
 from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Trial
+from evalmark.stats.summary.summarise import planned_trials
 from evalmark.stats.summary.summary import REASONS, MetricSummary, Summary, SummaryGroup, describe_left_out
 
 from .numbers import LONG_WAIT, duration
@@ -49,7 +50,25 @@ def trial_counts(summary: Summary) -> list[str]:
     """Count the trials, and those left out of the headline with the reasons."""
     beside = summary.left_out
     why = f"{beside.trials:,} of them left out of the headline ({describe_left_out(summary.reasons)})" if beside else ""
-    return [count(summary.trials, "trial"), *([why] if why else [])]
+    planned = summary.trials + (summary.missing or 0)
+    return [trials_of(summary.trials, planned), *([why] if why else [])]
+
+
+def trials_of(trials: int, planned: int | None) -> str:
+    """Count trials, and the planned ones if there are more.
+
+    >>> trials_of(312, 1000), trials_of(1, 1), trials_of(2, None)
+    ('312 of 1,000 trials', '1 trial', '2 trials')
+    """
+    return (
+        count(trials, "trial") if planned is None or planned <= trials else f"{trials:,} of {count(planned, 'trial')}"
+    )
+
+
+def planned_of(run: Run, trials: int) -> int | None:
+    """Return the planned number of trials of a run that is not complete; None if it is unknown or was exceeded."""
+    planned = None if run.status == "complete" else planned_trials(run, len(run.target.split(", ")))
+    return None if planned is None or trials > planned else planned
 
 
 def run_origin(run: Run) -> list[str]:

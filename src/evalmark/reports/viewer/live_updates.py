@@ -21,10 +21,10 @@ from evalmark.core.text import count
 from evalmark.core.values.run import Run
 from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import total_spending
+from evalmark.reports.text.titles import planned_of
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import decode_name, encode_name, run_path
 from evalmark.reports.viewer.urls.queries import parse_count
-from evalmark.stats.summary.summarise import planned_trials
 from evalmark.storage.queries.progress import RunProgress, StoreVersion
 from evalmark.storage.store.store import Store
 
@@ -217,9 +217,7 @@ def run_mark(view: StoreView, stored: RunProgress) -> str:
 
 def live_update(view: StoreView, run: Run, stored: RunProgress, done: int) -> LiveUpdate:
     """Return the update state of a running run's page."""
-    planned = planned_trials(run, len(run.target.split(", ")))
-    if planned is not None and done > planned:  # the dataset has changed since the plan was made
-        planned = None
+    planned = planned_of(run, done)
     # A resumed run has a break, so its start does not show the pace.
     since = seconds_between(run.created, datetime.now(UTC).isoformat()) if stored.passes == 1 else None
     text = progress(done, planned, since)

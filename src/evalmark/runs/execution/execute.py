@@ -336,7 +336,7 @@ def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper
         run,
         status="complete" if whole else "stopped" if outcome is None or outcome.reason else "interrupted",
         finished=timestamp(),
-        datasets=tuple(replace(info, rows=source.rows[info.name] if whole else None) for info in run.datasets),
+        datasets=tuple(replace(info, rows=source.rows[info.name]) for info in run.datasets) if whole else run.datasets,
         shard=run.shard
         and replace(run.shard, dealt=source.assignment.seen if whole and source.assignment is not None else {}),
         until_decided=stopper.final_state if stopper is not None and whole else run.until_decided,

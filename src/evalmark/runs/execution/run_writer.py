@@ -57,8 +57,9 @@ class RunWriter:
         Raises:
             StoreError: the store cannot be written.
         """
-        whole = status == "complete"
-        datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
+        datasets = self.run.datasets
+        if status == "complete":
+            datasets = tuple(replace(info, rows=len(self._rows[info.name])) for info in datasets)
         all_notes = tuple(dict.fromkeys((*self.run.notes, *notes, *masked_results_note(self._masked))))
         commit = self.run.revision if self._revision is None else self._revision()
         ended = replace(
