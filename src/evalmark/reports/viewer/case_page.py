@@ -24,6 +24,7 @@ from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 
+from .case_history import case_history
 from .comparisons import nearest_comparison, only_flipped
 from .labels import LabelView, form_fields, label_views
 from .page_context import PageContext
@@ -138,6 +139,7 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         "output": result.output,
         "metadata": _without_error_fields(result.output.metadata) if result.output.error else result.output.metadata,
         "same_case": _others(browsing.results_of_same_case(number), number),
+        "past": case_history(view, run, result),
         "scores": scores,
         "all_scores": len(result.scores),
         "unsupported": [sentence for judged in scores for sentence in judged.unsupported],

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from evalmark.storage.queries import overlap, pages, progress, run_totals, search, stop_requests, verdict_counts
     from evalmark.storage.queries.filter import ResultFilter
     from evalmark.storage.queries.overlap import SharedTrials
-    from evalmark.storage.queries.pages import ResultBrowser
+    from evalmark.storage.queries.pages import NumberedResult, ResultBrowser, TargetCase
     from evalmark.storage.queries.progress import RunProgress, StoreProgress, StoreVersion
     from evalmark.storage.queries.search import SearchHits
     from evalmark.storage.queries.verdict_counts import VerdictCounts
@@ -370,6 +370,28 @@ class Store:
         """
         number = self._access.read(lambda db: find_number(db, self.path, run_id))
         return pages.ResultBrowser(self._access.connect(), self.path, number)
+
+    def results_of_case(self, cases: "Mapping[str, TargetCase]") -> "Mapping[str, tuple[NumberedResult, ...]]":
+        """Return the results of a case in several runs, by repeat; runs that are not stored any more are left out.
+
+        Args:
+            cases: the id of each run, and where the case is in it.
+
+        Raises:
+            StoreError: a result is damaged.
+        """
+
+        def read(db: Connection) -> "Mapping[str, tuple[NumberedResult, ...]]":
+            known = {
+                run_id: db.execute("select number from run where id = ?", (run_id,)).fetchone() for run_id in cases
+            }
+            return {
+                run_id: pages.ResultBrowser(db, self.path, row[0]).results_of_cases([cases[run_id]])[0]
+                for run_id, row in known.items()
+                if row is not None
+            }
+
+        return self._access.read(read)
 
     def search(self, run_id: str, wanted: "ResultFilter") -> "SearchHits":
         """Find all matching results of a run by reading every result; takes seconds for a large run.

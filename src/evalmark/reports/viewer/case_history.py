@@ -1,0 +1,107 @@
+"""How the case of a result went in other runs of its suite."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from evalmark.core.text import one_line
+from evalmark.core.values.run import Metric, Run, metrics_for
+from evalmark.core.values.score import Result
+from evalmark.reports.html.escaping import source_text
+from evalmark.reports.text.verdicts import score_kind, short_score
+from evalmark.stats.comparison.baseline_choice import is_same_suite
+from evalmark.stats.comparison.metric_values import case_fingerprint
+from evalmark.storage.queries.pages import NumberedResult, TargetCase
+
+from .store_view import StoreView
+
+MOST_LATER, MOST_EARLIER = 3, 7
+"""Other runs that are shown, at most."""
+_LOOKED_AT = 300
+"""Runs among which later and earlier ones of the suite are looked for."""
+_EXCERPT = 240
+"""Characters of an output."""
+_SCORES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastAnswer:
+    """What became of a case in another run of its suite."""
+
+    run: Run
+    is_later: bool
+    """Whether the run was made after the one of the page."""
+    results: Sequence[NumberedResult]
+    """One for each repeat, on one target."""
+    target: str
+    """The target, if it is another one; else empty."""
+    output: str
+    """The beginning of the output, or of its error, of the first repeat that did not pass; empty if it is the same."""
+    number: int
+    """The row number of that repeat."""
+    is_error: bool
+    is_edited: bool
+    """Whether the case had another input or expected output."""
+    scores: Sequence[tuple[str, str, str]]
+    """The name, kind and text of each score, those that did not pass first."""
+    more_scores: int
+
+
+def case_history(view: StoreView, run: Run, result: Result) -> list[PastAnswer]:
+    """Return how the case of a result went in the runs of the same suite around its run, the newest first."""
+    if not (run.name or run.suite):
+        return []
+    later: deque[Run] = deque(maxlen=MOST_LATER)
+    for one in islice(view.every_run(), _LOOKED_AT):
+        if one.id == run.id:
+            break
+        if is_same_suite(one, run):
+            later.append(one)
+    else:
+        later.clear()  # the run is further back, and these are not the ones after it
+    before = (one for one in view.back_from(run) if one.id != run.id and is_same_suite(one, run))
+    others = {one.id: one for one in (*later, *islice(before, MOST_EARLIER))}
+    cases = {name: _case_in(one, run, result) for name, one in others.items()}
+    found = view.store.results_of_case({name: case for name, case in cases.items() if case is not None})
+    newer = {one.id for one in later}
+    return [
+        replace(_past_answer(others[name], result, several), is_later=name in newer)
+        for name, several in found.items()
+        if several
+    ]
+
+
+def _case_in(other: Run, run: Run, result: Result) -> TargetCase | None:
+    """Identify the case in another run: on the same target, or on the only one of each run."""
+    trial, targets = result.trial, other.target.split(", ")
+    if trial.target in targets:
+        return TargetCase(trial.dataset, trial.case.id, trial.target, trial.mode)
+    is_only = len(targets) == 1 and ", " not in run.target
+    return TargetCase(trial.dataset, trial.case.id, other.target, trial.mode) if is_only else None
+
+
+def _past_answer(run: Run, result: Result, several: Sequence[NumberedResult]) -> PastAnswer:
+    shown = next((one for one in several if one.verdict not in ("pass", "ungated", "unscored")), several[0])
+    output = shown.result.output
+    metrics = metrics_for(run.metrics, result.trial.dataset)
+    is_same = (output.value, output.error) == (result.output.value, result.output.error)
+    text = output.error if output.error is not None else source_text(output.value)
+    scores = [] if output.error is not None else _scores(shown.result, metrics)
+    return PastAnswer(
+        run=run,
+        is_later=False,
+        results=several,
+        target="" if shown.result.trial.target == result.trial.target else shown.result.trial.target,
+        output="" if is_same else one_line(text, _EXCERPT) or "(empty)",
+        number=shown.number,
+        is_error=output.error is not None,
+        is_edited=not shown.is_cut and case_fingerprint(shown.result.trial) != case_fingerprint(result.trial),
+        scores=scores[:_SCORES],
+        more_scores=max(0, len(scores) - _SCORES),
+    )
+
+
+def _scores(result: Result, metrics: dict[str, Metric]) -> list[tuple[str, str, str]]:
+    found = [(score.name, score_kind(score), short_score(score, metrics.get(score.name))) for score in result.scores]
+    return sorted(found, key=lambda one: one[1] == "pass")
