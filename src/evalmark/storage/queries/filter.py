@@ -31,6 +31,9 @@ class ResultFilter:
     low: float | None = None
     high: float | None = None
     """The range includes both ends."""
+    least_seconds: float | None = None
+    most_seconds: float | None = None
+    """The range of the time that an output took, both ends included; a result without a time is in no range."""
     numbers: frozenset[int] | None = None
     """Only results with these row numbers; None: all, empty: none."""
     without: frozenset[int] = frozenset()
@@ -95,7 +98,11 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the conditions on row numbers, and those of other filters."""
+    """Yield the conditions on times and row numbers, and those of other filters."""
+    if filters.least_seconds is not None:
+        yield "r.seconds >= ?", (filters.least_seconds,)
+    if filters.most_seconds is not None:
+        yield "r.seconds <= ?", (filters.most_seconds,)
     if filters.numbers is not None:
         yield "r.number in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(filters.numbers)),)
     if filters.without:

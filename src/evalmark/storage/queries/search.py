@@ -50,6 +50,9 @@ def _indexed_candidates(db: Connection, run: int, filters: ResultFilter, most: i
         yield _numbers_up_to(db, sql, (run, *filters.verdicts), most)
     if filters.low is not None or filters.high is not None:
         yield _by_score(db, run, filters, most)
+    if filters.least_seconds is not None:
+        sql = "select number from result where run = ? and pass > 0 and seconds >= ?"
+        yield _numbers_up_to(db, sql, (run, filters.least_seconds), most)
     for one in filters.also:
         yield from _indexed_candidates(db, run, one, most)
 

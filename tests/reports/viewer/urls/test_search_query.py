@@ -31,6 +31,8 @@ TERMS = st.one_of(
             'metric."is it polite">=0.5', ["is it polite at least 0.5"], id="a metric with blanks in its name"
         ),
         pytest.param("metric.correct=1", ["correct equal to 1"], id="a score that equals a number"),
+        pytest.param("seconds>2.5", ["slower than 2.5 s"], id="outputs that took long"),
+        pytest.param("-seconds<=1", ["not 1 s or faster"], id="outputs that were not fast"),
         pytest.param('tag:"two words"', ["tagged two words"], id="a tag with a blank"),
         pytest.param("-tag:old -draft", ["not tagged old", "without “draft”"], id="a minus excludes"),
         pytest.param("label:bad", ["labelled bad"], id="a label of people"),
@@ -50,13 +52,19 @@ def test_a_query_in_plain_words(text, words):
         pytest.param("verdict:flai", "There is no verdict flai; did you mean verdict:fail?", id="a verdict misspelt"),
         pytest.param("verdict:", "verdict: needs a value right after the colon, such as verdict:fail.", id="no value"),
         pytest.param(
-            "state:fail", "There is no filter state:; it is verdict:, tag:, label: or metric.", id="another field"
+            "state:fail",
+            "There is no filter state:; it is verdict:, tag:, label:, metric. or seconds.",
+            id="another field",
         ),
         pytest.param("metric.similarty<1", "did you mean metric.similarity?", id="a metric misspelt"),
         pytest.param("metric.x<1", "it has similarity, is it polite, correct.", id="a metric of another run"),
         pytest.param("metric.correct", "metric.correct needs a sign (<, <=, >, >= or =) and a number", id="no sign"),
         pytest.param("metric.correct<low", "metric.correct needs a sign", id="no number"),
         pytest.param("metric.correct<nan", "metric.correct needs a sign", id="not a number"),
+        pytest.param(
+            "seconds>long", "seconds needs a sign (<, <=, > or >=) and a number", id="a time without a number"
+        ),
+        pytest.param("seconds=1", "seconds needs a sign (<, <=, > or >=)", id="a time that is equal"),
         pytest.param("similarity<0.7", "To filter by a score, write metric.similarity<0.7", id="the prefix forgotten"),
         pytest.param('refund "polic', 'The quote at “"polic” has no end; add a closing quote.', id="a quote left open"),
         pytest.param('""', "The quotes are empty", id="empty quotes"),

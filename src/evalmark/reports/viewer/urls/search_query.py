@@ -4,8 +4,8 @@ A query is a list of terms, and each has to hold:
 
     verdict:fail metric.similarity<0.7 tag:refund -tag:old "thank you"
 
-A term is a word, a phrase in double quotes, `verdict:`, `tag:` or `label:` with a value, or `metric.NAME` with a sign and
-a number. A minus before a term excludes what it selects. In quotes, a backslash makes the next character plain.
+A term is a word, a phrase in double quotes, `verdict:`, `tag:` or `label:` with a value, or `metric.NAME` or `seconds` with a
+sign and a number. A minus before a term excludes what it selects. In quotes, a backslash makes the next character plain.
 """
 
 import math
@@ -56,7 +56,8 @@ _TERM = re.compile(r'-?(?:"(?:[^"\\]|\\.)*"|[^\s"])+|"', re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z]+):(?!//)(.*)", re.DOTALL)
 _METRIC = re.compile(r'metric\.("(?:[^"\\]|\\.)*"|[^<>="]*)(<=|>=|<|>|=)?(.*)', re.DOTALL)
 _COMPARED = re.compile(r"(.+?)(<=|>=|<|>)(-?[\d.]+)", re.DOTALL)
-_FIELDS = "verdict:, tag:, label: or metric."
+_SECONDS = re.compile(r"seconds(<=|>=|<|>|=)(.*)", re.DOTALL)
+_FIELDS = "verdict:, tag:, label:, metric. or seconds"
 MOST_TERMS = 20
 _CONNECTIVES = {
     "AND": "every condition has to hold anyway: leave AND out",
@@ -162,6 +163,8 @@ def _term(part: str, metrics: Collection[str]) -> SearchTerm:
     body = part[1:] if excludes else part
     if body.startswith("metric."):
         term = _metric_term(body, metrics)
+    elif (compared := _SECONDS.fullmatch(body)) is not None:
+        term = _seconds_term(compared[1], compared[2])
     elif (field := _FIELD.fullmatch(body)) is not None:
         term = _field_term(field[1], field[2])
     else:
@@ -236,6 +239,19 @@ def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
     low, high = score_range(sign, number)
     words = f"{one_line(name, 60)} {_SIGN_WORDS[sign]} {number:g}"
     return SearchTerm(text="", words=words, condition=ResultFilter(metric=name, low=low, high=high))
+
+
+def _seconds_term(sign: str, written: str) -> SearchTerm:
+    number = _number(written)
+    if sign == "=" or number is None:
+        raise _QueryError("seconds needs a sign (<, <=, > or >=) and a number of seconds, such as seconds>2.5.")
+    high = math.nextafter(number, -math.inf) if sign == "<" else number
+    low = math.nextafter(number, math.inf) if sign == ">" else number
+    is_slower = sign.startswith(">")
+    condition = ResultFilter(least_seconds=low) if is_slower else ResultFilter(most_seconds=high)
+    word = "slower" if is_slower else "faster"
+    words = f"{number:g} s or {word}" if sign.endswith("=") else f"{word} than {number:g} s"
+    return SearchTerm(text="", words=words, condition=condition)
 
 
 def score_range(sign: str, number: float) -> tuple[float | None, float | None]:
