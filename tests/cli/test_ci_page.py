@@ -13,8 +13,10 @@ from tests.conftest import ROOT
 FOLDER = ROOT / "docs"
 NAMES = ("how-to/ci.md", "reference/shards.md", "reference/github-action.md")
 PAGE = "".join((FOLDER / name).read_text(encoding="utf-8") for name in NAMES)
-WORKFLOWS = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+BLOCKS = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+WORKFLOWS = [block for block in BLOCKS if isinstance(block, dict)]
 STEPS = [step for workflow in WORKFLOWS for job in workflow["jobs"].values() for step in job["steps"]]
+STEPS += [step for block in BLOCKS if isinstance(block, list) for step in block]
 COMMANDS = [step["run"] for step in STEPS if "run" in step]
 OF_SPLITTING = {"--splits", "--group"}
 """Of a plug-in by others."""
@@ -77,8 +79,8 @@ def test_a_shard_hands_on_the_file_that_the_report_reads():
         step["with"] for step in STEPS if "upload-artifact" in step.get("uses", "") and "db" in step["with"]["path"]
     ]
     fetched = [step["with"] for step in STEPS if "download-artifact" in step.get("uses", "")]
-    assert [files["path"] for files in kept] == ["evals.db*"] * 2
-    assert fetched == [{"pattern": "shard-*", "path": "shards"}] * 2
+    assert [files["path"] for files in kept] == ["evals.db*"]
+    assert fetched == [{"pattern": "shard-*", "path": "shards"}]
     assert all(files["name"].startswith("shard-") for files in kept)
     assert any("report shards/*/evals.db" in command for command in COMMANDS)
     assert any("merge shards/*/evals.db" in command for command in COMMANDS)
@@ -86,5 +88,5 @@ def test_a_shard_hands_on_the_file_that_the_report_reads():
 
 @pytest.mark.parametrize("flag", ["--min-pass-rate", "--min-score", "--max-unscored", "--max-errors"])
 def test_the_flags_of_the_gate_are_on_the_page(flag):
-    assert re.search(rf"^\| `{flag} \w` \|", PAGE, re.MULTILINE)
+    assert f"`{flag}`" in PAGE
     assert flag in VERBS["report"]
