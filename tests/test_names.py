@@ -3,6 +3,7 @@
 import ast
 import importlib
 from collections import defaultdict
+from functools import cache
 
 import pytest
 
@@ -38,11 +39,13 @@ METAPHORS = frozenset(
 )
 
 
+@cache
 def classes() -> dict[str, list[str]]:
     """Where each class is defined, by its name."""
     found = defaultdict(list)
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "class " in text else ():
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(f"{path.relative_to(SOURCE)}:{node.lineno}")
     return found

@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -88,6 +88,12 @@ def parsed_command(app: typer.Typer) -> Any:
     return _with_plain_parameters(typer.main.get_command(app))
 
 
+@cache
+def _command(verb: str, _has_completion: bool) -> Any:
+    """Return the command of a verb; building it takes as long as running some of them."""
+    return with_variables(_refuse_user_exits(parsed_command(program(verb) if verb else overview())))
+
+
 def overview() -> typer.Typer:
     """Build the program for `--help` and for unknown verbs: names and help lines only, because loading every verb is slow."""
     app = _new_app(has_completion=True)
@@ -143,8 +149,7 @@ def main(arguments: list[str] | None = None) -> None:
     verb = next((word for word in arguments or _words_to_complete() if word in VERBS), "")
     try:
         _check_working_directory()
-        command = parsed_command(program(verb) if verb else overview())
-        with_variables(_refuse_user_exits(command))(args=arguments, prog_name="evalmark", obj=arguments)
+        _command(verb, COMPLETION in os.environ)(args=arguments, prog_name="evalmark", obj=arguments)
     except RunAbortedError as error:
         if not print_by_supervisor(str(error)):
             print_error(f"{error}\n")

@@ -1,10 +1,13 @@
 """The Jinja environment of all pages, with its filters and functions; every text of a page is escaped here."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import jinja2
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from evalmark.core import money
@@ -37,6 +40,25 @@ _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated"
 _WORDS = {"pass": "passed", "fail": "failed"}
 
 
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """The compiled templates of this process: each report has an environment of its own, and compiling takes most of its time."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+@cache
+def _compiled_templates() -> jinja2.BytecodeCache:
+    return _CompiledTemplates()
+
+
 def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
     """Make the Jinja environment of a template folder, with the shared templates and `offered` names.
 
@@ -50,6 +72,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=_compiled_templates(),
     )
     made.filters |= {
         "text": page_text,

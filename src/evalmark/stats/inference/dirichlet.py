@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -142,6 +143,17 @@ def _quantile(values: Any, sizes: Any, unseen: Mapping[float, float], tail: floa
     values, sizes, counts = _gathered(values, sizes)
     values = numpy.append(values, list(unseen))
     sizes, counts = numpy.append(sizes, numpy.ones(len(unseen))), numpy.append(counts, list(unseen.values()))
+    return _quantile_of_groups(numpy.array([values, sizes, counts]).tobytes(), tail)
+
+
+@lru_cache(maxsize=256)
+def _quantile_of_groups(groups: bytes, tail: float) -> float:
+    """Return `_quantile` of distinct values with their sizes and counts.
+
+    Remembered, because reports and pages of one run compute its intervals again.
+    """
+    numpy = need("numpy")
+    values, sizes, counts = numpy.frombuffer(groups).reshape(3, -1)
     highest = float(values.max())
     if highest <= _TINY:
         return 0.0
