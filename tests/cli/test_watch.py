@@ -72,11 +72,11 @@ def test_each_change_starts_one_run_that_sees_it_and_names_what_broke_and_what_i
     watch.wait_for("Watching")
     Path("words.py").write_text("def shout(text):\n    return text.lower()\n")
     assert "words.py" in watch.wait_for("Changed:")
-    assert "since the run before, 1 case broke, 1 fixed: ✗ one, ✓ two" in watch.wait_for("suite.yaml: ")
+    assert "since the run before, 1 case regressed, 1 improved: ▽ one, △ two" in watch.wait_for("suite.yaml: ")
     watch.wait_for("Watching")
     Path("data/cases.jsonl").write_text('{"id": "one", "input": "a", "expected": "a"}\n')
     assert "cases.jsonl" in watch.wait_for("Changed:")
-    assert "0 cases broke, 1 fixed: ✓ one" in watch.wait_for("suite.yaml: ")
+    assert "0 cases regressed, 1 improved: △ one" in watch.wait_for("suite.yaml: ")
     watch.wait_for("Watching")
     watch.process.send_signal(signal.SIGINT)
     assert watch.process.wait(60) == 130
@@ -154,26 +154,26 @@ def test_a_judge_that_fails_breaks_no_case(evalmark, project):
         results = list(run.results)
     broken = [replace(one, scores=(replace(one.scores[0], status="error", passed=None),)) for one in results]
     pairs = [_outcomes(replace(run, results=found), CaseTitles()) for found in (results, broken)]
-    assert difference(*pairs).endswith("no case broke and none was fixed; 2 have an error or no score now")
+    assert difference(*pairs).endswith("no case regressed or improved; 2 have an error or no score now")
 
 
 @pytest.mark.parametrize(
     ("before", "now", "text"),
     [
-        pytest.param({"a": True}, {"a": True}, "no case broke and none was fixed", id="nothing"),
-        pytest.param({}, {"a": False}, "no case broke and none was fixed", id="a new case"),
-        pytest.param({"a": False}, {"a": True}, "0 cases broke, 1 fixed: ✓ a", id="one fixed"),
+        pytest.param({"a": True}, {"a": True}, "no case regressed or improved", id="nothing"),
+        pytest.param({}, {"a": False}, "no case regressed or improved", id="a new case"),
+        pytest.param({"a": False}, {"a": True}, "0 cases regressed, 1 improved: △ a", id="one fixed"),
         pytest.param(
             {"a": True, "b": False, "c": None},
             {"a": None, "b": None, "c": None},
-            "no case broke and none was fixed; 2 have an error or no score now",
+            "no case regressed or improved; 2 have an error or no score now",
             id="no verdict is no failure",
         ),
-        pytest.param({"a": None}, {"a": False}, "no case broke and none was fixed", id="no verdict before"),
+        pytest.param({"a": None}, {"a": False}, "no case regressed or improved", id="no verdict before"),
         pytest.param(
             dict.fromkeys("abcdefg", True),
             dict.fromkeys("abcdefg", False),
-            "7 cases broke, 0 fixed: ✗ a, ✗ b, ✗ c, ✗ d, ✗ e, …",
+            "7 cases regressed, 0 improved: ▽ a, ▽ b, ▽ c, ▽ d, ▽ e, …",
             id="many",
         ),
     ],

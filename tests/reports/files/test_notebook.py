@@ -40,7 +40,7 @@ def test_a_fragment_says_what_matters(values):
     assert "capitals ✗ failed" in run
     assert "6 of 12 passed" in run
     assert "c1" in run
-    assert "? cannot tell" in comparison or "✗ worse" in comparison
+    assert "? cannot tell" in comparison or "▼ worse" in comparison
     assert "pass rate" in comparison
     assert "wrong" in result
     assert "✗ failed" in result

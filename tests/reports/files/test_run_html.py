@@ -296,7 +296,7 @@ def test_beside_a_baseline_each_row_says_what_it_was_and_which_words_are_new():
     text = page(compared.NOW, comparison=compared.WORSE, baseline=compared.THEN)
     by_name = {re.search(r"<bdi>(.*?)</bdi>", row)[1]: row for row in rows(text)}
     assert 'data-w="worse"' in by_name["q04"]
-    assert '<td class="pass">passed <small>worse</small>' in by_name["q04"]
+    assert '<td class="pass">passed <small>regressed</small>' in by_name["q04"]
     assert "The capital is <del>Lima</del> <ins>Paris, I think</ins>." in by_name["q04"]
     assert 'data-w="better"' in by_name["q02"]
     assert "data-w" not in by_name["q01"]

@@ -7,7 +7,7 @@ from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.html.agreement_chart import draw_agreement, draw_flips
 from evalmark.reports.html.trend_chart import RunMetrics, TrendRun, pass_rate_lines, run_metrics, trend_lines
-from evalmark.reports.text.numbers import DASH
+from evalmark.reports.text.numbers import DASH, interval_ends, with_minus
 from evalmark.stats.calibration.audit import audit_judge
 from evalmark.stats.calibration.audit_results import GroundTruth
 from evalmark.stats.calibration.labelled_scores import LabelledScores
@@ -57,15 +57,15 @@ def test_agreement_is_that_of_an_audit_and_of_the_run():
         counts = audit.confusion
         assert row[0] == f"{metric.name} and people"
         assert row[2:4] == (
-            f"{audit.kappa:.2f}",
-            f"{audit.kappa_interval.low:.2f} {DASH} {audit.kappa_interval.high:.2f}",
+            with_minus(f"{audit.kappa:.2f}"),
+            interval_ends(audit.kappa_interval),
         )
-        assert row[4] == f"{audit.alpha:.2f}"
+        assert row[4] == with_minus(f"{audit.alpha:.2f}")
         assert row[6:] == tuple(
             str(n) for n in (counts.n, counts.good_passed, counts.good_failed, counts.bad_passed, counts.bad_failed)
         )
     (pair,) = summary.agreements[0].pairs
-    assert drawn.rows[2][:3] == ("kind: a and b", f"{100 * pair.same.value:.3g} %", f"{pair.kappa:.2f}")
+    assert drawn.rows[2][:3] == ("kind: a and b", f"{100 * pair.same.value:.3g} %", with_minus(f"{pair.kappa:.2f}"))
     assert str(drawn.picture).count('class="dot"') == 2
     assert str(drawn.picture).count('class="hollow"') == 1
 

@@ -60,9 +60,9 @@ def test_the_verdict_and_what_else_changed_stand_before_the_table():
     text = page(WORSE)
     said = [text.index(part) for part in (WORSE.warnings[0], comparison.verdict_sentence(WORSE), 'class="changes"')]
     assert said == sorted(said)
-    assert "✗" in page(WORSE, "outcome(found)")
+    assert "▼" in page(WORSE, "outcome(found)")
     assert "Tags: 1 tag tested" in text
-    assert "<summary>Flips: 10 worse, 0 better, 20 unchanged</summary>" in text
+    assert "<summary>Flips: 10 regressed, 0 improved, 20 unchanged</summary>" in text
 
 
 def test_nothing_in_common_is_said_and_not_drawn():
@@ -116,9 +116,9 @@ def test_without_a_case_there_is_no_picture():
 
 def test_the_table_beside_a_picture_has_its_numbers():
     named = dict(changed_cases.case_counts(WORSE.targets[0]))
-    assert named["pass rate"] == [("worse", "10", "100 points"), ("unchanged", "20", ""), ("better", "0", "")]
-    assert named["sim"][2] == ("better", "10", "0.200")
-    assert named["edits"][0] == ("worse", "10", "20")
+    assert named["pass rate"] == [("regressed", "10", "100 points"), ("unchanged", "20", ""), ("improved", "0", "")]
+    assert named["sim"][2] == ("improved", "10", "0.200")
+    assert named["edits"][0] == ("regressed", "10", "20")
 
 
 def test_every_page_has_its_style():

@@ -71,24 +71,24 @@ def test_the_gate_gives_every_reason():
     [
         pytest.param(
             [result("a", 1.0), result("b", 0.4), result("c", 1.0)],
-            "0 worse, 0 better, 3 the same: nothing changed",
+            "0 regressed, 0 improved, 3 unchanged: nothing changed",
             id="same",
         ),
         pytest.param(
-            [result("a", 0.1), result("b", 1.0)], "1 worse, 1 better, 0 the same, 1 not comparable", id="both ways"
+            [result("a", 0.1), result("b", 1.0)], "1 regressed, 1 improved, 0 unchanged, 1 not compared", id="both ways"
         ),
     ],
 )
 def test_a_baseline_says_which_cases_changed(before, said):
     text = eval_screen(THREE, {}, WIDE, baseline=run(before, "20261121-000000-bbbb"))
     assert f"against 20261121-000000-bbbb: {said}" in text
-    assert ("worse: b" in text) == ("1 worse" in said)
+    assert ("regressed: b" in text) == ("1 regressed" in said)
 
 
 def test_a_case_without_a_name_of_its_own_goes_by_its_input():
     mine = run([result("0123456789ab", 0.1, question="Where is\nPeru?")])
     text = eval_screen(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0, question="Where is\nPeru?")], "b"))
-    assert "worse: Where is Peru?" in text
+    assert "regressed: Where is Peru?" in text
 
 
 def test_repeats_are_told_from_cases_and_hostile_names_do_nothing():

@@ -281,7 +281,7 @@ def test_a_verdict_on_two_runs_is_whole_on_a_narrow_terminal():
     ("status", "expected", "code", "word"),
     [
         pytest.param("complete", "A", 0, "✓ passed", id="passed"),
-        pytest.param("complete", "A", 1, "✗ worse", id="worse than its baseline"),
+        pytest.param("complete", "A", 1, "▼ worse", id="worse than its baseline"),
         pytest.param("complete", "A", 3, "? cannot tell", id="its comparison cannot tell"),
         pytest.param("complete", "B", 1, "✗ failed", id="failed"),
         pytest.param("interrupted", "A", 130, "? interrupted", id="interrupted"),

@@ -107,14 +107,14 @@ def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
     [
         pytest.param(
             [(4, 4), (2, 3), (5, 5)], "1..5",
-            ["mean of 2 judges over 3 outputs: 0.71 (0.19 – 0.96)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (-1.10 – 1.77)"],
+            ["mean of 2 judges over 3 outputs: 0.71 (0.19 – 0.96)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (−1.10 to 1.77)"],
             id="few outputs, and no interval for kappa",
         ),
         pytest.param(
             [(True, True)] * 17 + [(True, False), (False, True)], "",
             [
                 "mean of 2 judges over 19 outputs: 0.95 (0.77 – 0.99)",
-                "a/x and b/y: the same on 17 of 19 outputs, 89.5 % (68.6 – 97.1 %) · kappa -0.06 (-0.14 – 0.03) · b/y minus a/x on average +0.00 (-0.16 – 0.16)",
+                "a/x and b/y: the same on 17 of 19 outputs, 89.5 % (68.6 – 97.1 %) · kappa −0.06 (−0.14 to 0.03) · b/y minus a/x on average +0.00 (−0.16 to 0.16)",
                 "94.7 % of all verdicts are true: with one verdict this common, kappa is low even when judges agree often",
             ],
             id="nearly always the same verdict",

@@ -66,10 +66,10 @@ def test_two_runs_are_before_and_now():
 @pytest.mark.parametrize(
     ("repeats", "title", "said"),
     [
-        pytest.param(1, "1 worse with m/a, 0 better, 3 unchanged", "passes only with m/b", id="once"),
+        pytest.param(1, "1 regressed with m/a, 0 improved, 3 unchanged", "passes only with m/b", id="once"),
         pytest.param(
             4,
-            "1 worse with m/a, 0 better, 3 unchanged",
+            "1 regressed with m/a, 0 improved, 3 unchanged",
             "passes 75 % of its repeats, with m/b 100 %",
             id="several times",
         ),

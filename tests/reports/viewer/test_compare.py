@@ -89,8 +89,8 @@ def test_the_page_says_what_the_command_line_says(app, kept):
     ]
     worse, better = len(expected.targets[0].worse), len(expected.targets[0].better)
     assert (worse, better) == (8, 1)
-    assert re.search(rf"worse</span> <b>{worse}</b>", text)
-    assert re.search(rf"better</span> <b>{better}</b>", text)
+    assert re.search(rf"regressed</span> <b>{worse}</b>", text)
+    assert re.search(rf"improved</span> <b>{better}</b>", text)
     counted = re.search(r'by change"[^>]*>(.*?)</nav>', text, re.S)
     every, *kinds = [int(n) for n in re.findall(r"<b>(\d+)</b>", counted[1])]
     assert every == sum(kinds)
@@ -309,7 +309,7 @@ def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
     assert f'<a href="/runs/{OLD}">the run of' in text
     assert f"</span> {comparison.outcome_text(expected)}</span>" in text
     assert f'<a href="/compare?run={NEW}&amp;baseline={OLD}">Compare</a>' in text
-    assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases worse</a>' in text
+    assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases regressed</a>' in text
     assert "Against <a" not in run_page(app, OLD)
     assert 'aria-label="Compare two targets of this run"' in run_page(app, MODELS)
 
@@ -442,7 +442,7 @@ def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
     assert '<option value="close" selected>' in text
     assert counts(by_pass_rate) == [20, 0, 0, 20]
     assert len(cases_of(fewer)) == 19
-    assert "19 cases worse" in re.sub(r"<[^>]+>", "", run)
+    assert "19 cases regressed" in re.sub(r"<[^>]+>", "", run)
 
 
 def test_the_command_that_judges_again_names_the_store(tmp_path):

@@ -97,10 +97,10 @@ def test_each_target_is_a_column_with_the_figures_of_the_trade_offs_of_the_comma
     run = store.run(TWO)
     expected = trade_offs([Candidate(name=run.id, run=run, prices=store.recordings.prices)])
     assert titles(text) == ["weak", "strong"]
-    outcome, difference = column_difference(expected.difference(1, 0))
-    assert (outcome, expected.rows[0].quality) == ("better", 9 / 39)
+    difference = expected.difference(1, 0)
+    assert (difference.outcome, expected.rows[0].quality) == ("better", 9 / 39)
     head = plain(text.partition("</thead>")[0])
-    assert f"▲ better {difference}" in head
+    assert f"▲ better {column_difference(difference)}" in head
     assert "23.1 %" in head
     assert "n 39" in head
     assert "p adjusted over 1 pair" in plain(text)
@@ -109,7 +109,7 @@ def test_each_target_is_a_column_with_the_figures_of_the_trade_offs_of_the_comma
 def test_the_difference_turns_round_with_the_first_column(app):
     text = page(app, f"?run={TWO}&first=1")
     assert titles(text) == ["strong", "weak"]
-    assert "▼ worse -69.2 points" in plain(text)
+    assert "▼ worse \u221269.2 points" in plain(text)
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ def test_each_run_is_held_against_the_one_before_it(store):
     runs(store, 10, 35, 35, 12, 14)
     assert trends(shown(store)) == [
         "? cannot tell +5.0 points of 40 cases",
-        "worse -57.5 points of 40 cases",
-        "= same +0.0 points of 40 cases",
-        "better +62.5 points of 40 cases",
+        "▼ worse \u221257.5 points of 40 cases",
+        "= the same +0.0 points of 40 cases",
+        "▲ better +62.5 points of 40 cases",
         DASH,
     ]
 
@@ -52,7 +52,10 @@ def test_each_run_is_held_against_the_one_before_it(store):
 def test_a_trend_leads_to_the_comparison(store):
     runs(store, 10, 35)
     text = from_browser(shown(store), "/").text
-    assert '<a class="pass" href="/compare?run=run-1&amp;baseline=run-0"><svg class="way"' in text
+    assert (
+        '<a class="pass" href="/compare?run=run-1&amp;baseline=run-0"><span aria-hidden="true">▲</span> better</a>'
+        in text
+    )
     assert from_browser(shown(store), "/compare?run=run-1&baseline=run-0").status == 200
 
 
@@ -90,15 +93,15 @@ def test_of_a_run_with_several_targets_only_the_verdict_is_told(store):
     for name in ("run-0", "run-1"):
         both = [replace(r, trial=replace(r.trial, target=t)) for r in answered(10, 20) for t in ("old", "new")]
         keep(store, a_run(name, target="old, new", metrics=(Metric(name="correct"),)), both)
-    assert trends(shown(store))[0] == "= same"
+    assert trends(shown(store))[0] == "= the same"
 
 
 def test_once_the_run_before_is_deleted_the_next_one_is_the_run_before(store):
     runs(store, 10, 35, 35)
     app = shown(store)
-    assert trends(app)[0] == "= same +0.0 points of 40 cases"
+    assert trends(app)[0] == "= the same +0.0 points of 40 cases"
     store.forget("run-1")
-    assert trends(app)[0] == "better +62.5 points of 40 cases"
+    assert trends(app)[0] == "▲ better +62.5 points of 40 cases"
 
 
 def test_a_damaged_result_hides_no_list(store):

@@ -66,19 +66,19 @@ def test_every_report_shows_them():
     found = compare(now, then)
     texts = flip_examples(found, now, then, 2)
     terminal = comparison_screen(found)
-    assert "cases by close   19 worse, 0 better, 1 unchanged" in terminal
+    assert "cases by close   19 regressed, 0 improved, 1 unchanged" in terminal
     assert "c19  close fell from 0.919 to 0.140" in terminal
     side_by_side = comparison_screen(found, pairs=texts)
     assert "c18   close fell from 0.918 to 0.180" in side_by_side
     assert "close: 0.140" in side_by_side
     markdown = "".join(comparison_in_markdown(found))
-    assert "<summary>Cases by close: 19 worse, 0 better, 1 unchanged</summary>" in markdown
+    assert "<summary>Cases by close: 19 regressed, 0 improved, 1 unchanged</summary>" in markdown
     (target,) = json.loads("".join(comparison_as_json(found, texts)))["targets"]
     assert (target["decided_by"], [flip["case"] for flip in target["cases"]]) == ("close", FELL)
     assert [change["cases"] for change in target["changes"]] == [{"worse": 19, "same": 1, "better": 0}]
     page = "".join(as_html(now, options=ReportOptions(comparison=found, baseline=then)))
-    assert "Cases by close: 19 worse, 0 better, 1 unchanged" in page
-    assert re.search(r"worse</th><td[^>]*>19</td>", page)
+    assert "Cases by close: 19 regressed, 0 improved, 1 unchanged" in page
+    assert re.search(r"regressed</th><td[^>]*>19</td>", page)
     titles = [
         line.partition("::")[0] + line.partition("title=")[2][:20] for line in comparison_annotations(found, texts)
     ]

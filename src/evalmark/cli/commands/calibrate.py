@@ -72,7 +72,7 @@ def add(app: typer.Typer) -> None:
             {
                 0: "every threshold meets the bound and is written",
                 2: "usage error, or an invalid file, setting, model or store",
-                3: "too few labels, or inconclusive; nothing is written",
+                3: "too few labels to tell; nothing is written",
                 130: "interrupted",
             }
         )

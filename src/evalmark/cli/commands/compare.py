@@ -105,7 +105,7 @@ def add(app: typer.Typer) -> None:
                 0: "better, or the same within the margin",
                 1: "worse",
                 2: "usage error, or an invalid run or store",
-                3: "inconclusive (0 with --allow-undecided)",
+                3: "cannot tell (0 with --allow-undecided)",
             }
         )
     )(compare)
@@ -125,7 +125,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     to: To = None,
     store: flags.Store = None,
 ) -> None:
-    """Compare the newer RUN with BASELINE, case by case: better, worse, the same within a margin, or inconclusive.
+    """Compare the newer RUN with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
 
     With --target and --against, compare two targets of RUN instead. With several baselines, or with none for a RUN of
     several targets, also show quality against cost and latency.

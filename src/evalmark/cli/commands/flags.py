@@ -262,9 +262,7 @@ CallTimeout = Annotated[
 Retries = Annotated[
     int | None, typer.Option("--retries", metavar="N", help="Retries after a temporary error [default: 5].")
 ]
-AllowUndecided = Annotated[
-    bool, typer.Option("--allow-undecided", help="Exit with 0 if the comparison is inconclusive.")
-]
+AllowUndecided = Annotated[bool, typer.Option("--allow-undecided", help="Exit with 0 if the comparison cannot tell.")]
 Baseline = Annotated[
     str | None,
     typer.Option(
@@ -296,7 +294,7 @@ RUN_EXIT_CODES = {
     0: "the gate passes, or nothing was gated",
     1: "the gate fails, or the run is worse than its baseline",
     2: "usage error, or an invalid file, setting, model or store",
-    3: "inconclusive: errors, unscored trials, a spent budget, or no cases",
+    3: "cannot tell: errors, unscored trials, a spent budget, or no cases",
     130: "interrupted; finished results are stored",
 }
 """Exit codes of the verbs that run trials."""

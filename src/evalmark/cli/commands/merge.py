@@ -33,7 +33,7 @@ def add(app: typer.Typer) -> None:
             | {
                 1: "the gate fails",
                 2: "not shards of one run, or a shard given twice; nothing is written",
-                3: "inconclusive, or a shard is missing or incomplete",
+                3: "cannot tell, or a shard is missing or incomplete",
             }
         )
     )(merge)

@@ -109,7 +109,7 @@ def add(app: typer.Typer) -> None:
                 0: "the reports are written, and the gate of the flags passes",
                 1: "the gate of the flags fails",
                 2: "usage error, or an invalid file, run or store",
-                3: "no case ran, or the gate is inconclusive",
+                3: "no case ran, or the gate cannot tell",
             }
         ),
     )(write_report)

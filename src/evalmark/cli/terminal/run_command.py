@@ -95,7 +95,7 @@ class RunDisplay:
     baseline: str | None = None
     """The run to compare with: an id, `last`, `last-green`, `none`, or None for the one of the suite."""
     allow_undecided: bool = False
-    """Whether an inconclusive comparison leaves the exit code unchanged."""
+    """Whether a comparison that cannot tell leaves the exit code unchanged."""
     remarks: "Callable[[Run, Summary, Store], Sequence[str]] | None" = None
     """Returns further lines to print under the results."""
 

@@ -17,6 +17,7 @@ from evalmark.core.case_titles import CaseTitles
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count, one_line
+from evalmark.reports.text.change_words import CASE_SIGNS, CASE_WORDS
 
 from .exit_codes import INTERRUPTED
 from .output import print_error
@@ -238,22 +239,24 @@ def difference(before: Mapping[Any, bool | None], now: Mapping[Any, bool | None]
     """Describe which cases pass now and failed before, and the other way round, and how many lost their verdict.
 
     >>> difference({"a": True, "b": False, "c": True}, {"a": False, "b": True, "c": None})
-    'since the run before, 1 case broke, 1 fixed: ✗ a, ✓ b; 1 has an error or no score now'
+    'since the run before, 1 case regressed, 1 improved: ▽ a, △ b; 1 has an error or no score now'
     """
-    broke = [key for key, passes in now.items() if passes is False and before.get(key)]
-    fixed = [key for key, passes in now.items() if passes and before.get(key) is False]
+    regressed = [key for key, passes in now.items() if passes is False and before.get(key)]
+    improved = [key for key, passes in now.items() if passes and before.get(key) is False]
     lost = sum(passes is None and before.get(key) is not None for key, passes in now.items())
-    return f"since the run before, {_changed_cases(broke, fixed)}" + (
+    return f"since the run before, {_changed_cases(regressed, improved)}" + (
         f"; {lost:,} {'has' if lost == 1 else 'have'} an error or no score now" if lost else ""
     )
 
 
-def _changed_cases(broke: Sequence[Any], fixed: Sequence[Any]) -> str:
-    if not broke and not fixed:
-        return "no case broke and none was fixed"
-    names = [f"{mark} {_case_name(key)}" for mark, keys in (("✗", broke), ("✓", fixed)) for key in keys]
+def _changed_cases(regressed: Sequence[Any], improved: Sequence[Any]) -> str:
+    if not regressed and not improved:
+        return f"no case {CASE_WORDS['worse']} or {CASE_WORDS['better']}"
+    changed = ((CASE_SIGNS["worse"], regressed), (CASE_SIGNS["better"], improved))
+    names = [f"{sign} {_case_name(key)}" for sign, keys in changed for key in keys]
     shown = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
-    return f"{count(len(broke), 'case')} broke, {len(fixed):,} fixed: {shown}"
+    counts = f"{count(len(regressed), 'case')} {CASE_WORDS['worse']}, {len(improved):,} {CASE_WORDS['better']}"
+    return f"{counts}: {shown}"
 
 
 def _case_name(key: Any) -> str:

@@ -20,7 +20,7 @@ OUTSIDE_LIMITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The rule that decides whether a run passes, fails or is inconclusive.
+    """The rule that decides whether a run passes, fails or cannot tell.
 
     Without any limit set, a run passes if every score that has a threshold passes.
 

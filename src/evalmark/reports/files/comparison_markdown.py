@@ -6,6 +6,7 @@ from itertools import islice
 from evalmark.core.text import cut, display_text, unwrap_single_input
 from evalmark.reports.text import changed_cases
 from evalmark.reports.text import comparison as comparison_text
+from evalmark.reports.text.change_words import OUTCOME_SIGNS
 from evalmark.reports.text.comparison import TWO_RUNS, SideNames, side_names
 from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
@@ -14,7 +15,6 @@ from evalmark.stats.comparison.flip_examples import FlipExample
 
 from .markdown import LONGEST, html_block, html_text, markdown_list, markdown_text
 
-MARKS = {"better": "✅", "same": "✅", "worse": "❌", "cannot tell": "❔"}
 _FLIPS = 50
 """Default number of listed cases."""
 
@@ -27,7 +27,7 @@ def comparison_in_markdown(
     `limit` is the number of listed cases; `pairs` adds both outputs side by side.
     """
     title = f"{comparison_text.comparison_title(comparison)}: {comparison_text.outcome_text(comparison)}"
-    yield f"## {MARKS[comparison.outcome]} {markdown_text(title)}\n\n"
+    yield f"## {OUTCOME_SIGNS[comparison.outcome]} {markdown_text(title)}\n\n"
     yield from comparison_body(comparison, pairs, limit)
     yield f"<sub>{markdown_text(comparison_text.runs_line(comparison))}</sub>\n"
 
@@ -66,7 +66,7 @@ def _table(comparison: Comparison, target: TargetChange, heads: SideNames) -> st
             f"**{row.difference}**",
             row.interval,
             row.p,
-            row.verdict,
+            f"{OUTCOME_SIGNS[row.outcome]} {row.verdict}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + f"\n\n{markdown_text(' '.join(comparison_text.table_remarks(comparison)))}\n\n"

@@ -7,13 +7,14 @@ from evalmark.core.money import spent_lines
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text import comparison as comparison_text
+from evalmark.reports.text.change_words import OUTCOME_SIGNS
 from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import run_facts, run_origin
 from evalmark.reports.text.verdicts import deciding_scores, gate_outcome, tally_text
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summary import Summary
 
-from .comparison_markdown import MARKS, comparison_body
+from .comparison_markdown import comparison_body
 from .markdown import case_markdown, html_text, markdown_list, markdown_text, metrics_table, outputs_markdown
 from .options import DEFAULT_OPTIONS, ReportOptions
 from .run_markdown import SIGNS, verdict_sign
@@ -71,7 +72,7 @@ def _parts(run: Run, summary: Summary | None, options: ReportOptions) -> Iterato
     sign, outcome = verdict_sign(verdict), gate_outcome(verdict)
     if comparison is not None:
         outcome = f"{comparison_text.outcome_text(comparison)}; gate {outcome}"
-        sign = SIGNS["fail"] if verdict.outcome == "fail" else MARKS[comparison.outcome]
+        sign = SIGNS["fail"] if verdict.outcome == "fail" else OUTCOME_SIGNS[comparison.outcome]
     yield f"### {sign} {name}: {outcome}\n\n"
     yield "".join(f"- {markdown_text(reason)}\n" for reason in verdict.reasons) + "\n"
     yield (

@@ -12,6 +12,7 @@ from evalmark.core.values.run import Run
 from evalmark.reports.html.assets import script, standalone_values
 from evalmark.reports.html.escaping import visible
 from evalmark.reports.html.jinja import template_environment
+from evalmark.reports.text.change_words import CASE_WORDS
 from evalmark.reports.text.gate_marks import trials_decided
 from evalmark.reports.text.judges import agreement_rows
 from evalmark.reports.text.numbers import limit_text
@@ -30,7 +31,7 @@ _COLUMNS = 12
 """Most metrics with a column of their own."""
 _FORMS = 8_000
 """Bytes after the rows without the script, rounded up."""
-_WENT = {"worse": "worse", "better": "better", "other": "changed", "new": "new"}
+_WENT = {"worse": CASE_WORDS["worse"], "better": CASE_WORDS["better"], "other": "changed", "new": "new"}
 
 
 def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalmark.core.text import one_line
+from evalmark.reports.text.change_words import outcome_mark
 from evalmark.reports.text.trend import (
     false_alarm_sentence,
     limits_text,
@@ -18,7 +19,7 @@ from .json_values import field_values, json_line
 from .markdown import markdown_text
 
 FORMAT = {"format": "evalmark-trend", "version": 1}
-_SIGNS = {"": "", "worse": "🔻 worse", "better": "🔺 better"}
+_SIGNS = {"": "", "worse": outcome_mark("worse"), "better": outcome_mark("better")}
 
 
 def trend_as_json(series: Sequence[MetricSeries]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from evalmark.reports.text.numbers import (
     missing_interval_reason,
     percent,
     share_interval,
+    with_minus,
 )
 from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval, Share, wilson
@@ -211,7 +212,7 @@ def _target_phrase(group: SummaryGroup, summary: Summary, preposition: str) -> s
 
 
 def _number(value: float | None) -> str:
-    return GAP if value is None else f"{value:z.2f}"
+    return GAP if value is None else with_minus(f"{value:z.2f}")
 
 
 def _ends(interval: Interval | None) -> str:

@@ -16,6 +16,7 @@ from evalmark.core.text import count, one_line, unwrap_single_input
 from evalmark.reports.text import (
     audit,
     calibration,
+    change_words,
     changed_cases,
     comparison,
     gate_marks,
@@ -90,6 +91,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
     made.globals |= {
         "audit_text": audit,
         "calibration_text": calibration,
+        "change_words": change_words,
         "case_text": changed_cases,
         "case_title": case_title,
         "input_title": input_title,

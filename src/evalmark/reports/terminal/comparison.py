@@ -9,19 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import clean, cut, one_line, unwrap_single_input
-from evalmark.reports.text import changed_cases
+from evalmark.reports.text import change_words, changed_cases
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import ChangeRow, SideNames, side_names
 from evalmark.reports.text.titles import trial_title
 from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
-from evalmark.stats.comparison.change import Comparison, Flip, TargetChange
+from evalmark.stats.comparison.change import Comparison, Flip, Outcome, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
 
 from .cases import field_table
 from .console import (
     COLORS,
     DEFAULT,
-    MARKS,
     TerminalStyle,
     column_gap,
     content_width,
@@ -32,8 +31,6 @@ from .console import (
     topic_table,
 )
 
-_ENDINGS = {"better": "pass", "same": "pass", "worse": "fail", "cannot tell": "cannot tell"}
-"""Colour and mark of each outcome."""
 _NAME = 14
 """Least width of metric names."""
 _LINES = 10
@@ -60,11 +57,10 @@ def comparison_screen(
 
 
 def _header(comparison: Comparison) -> RenderableType:
-    ending = _ENDINGS[comparison.outcome]
-    outcome = f"{MARKS[ending]} {comparison_text.outcome_text(comparison)}"
+    outcome = change_words.outcome_mark(comparison.outcome)
     title = Text(comparison_text.comparison_title(comparison), style="bold")
     return Group(
-        title_line(title, Text(outcome, style=f"bold {COLORS[ending]}")),
+        title_line(title, Text(outcome, style=f"bold {_color(comparison.outcome)}")),
         Text(comparison_text.runs_line(comparison), style="dim"),
     )
 
@@ -84,7 +80,7 @@ def _warnings(comparison: Comparison) -> Iterable[RenderableType]:
 
 def _verdict(comparison: Comparison) -> Iterable[Text]:
     outcome = comparison_text.outcome_text(comparison).capitalize()
-    line = Text(f"{outcome}: ", style=f"bold {COLORS[_ENDINGS[comparison.outcome]]}")
+    line = Text(f"{outcome}: ", style=f"bold {_color(comparison.outcome)}")
     yield line.append(comparison_text.verdict_sentence(comparison), style="not bold default")
 
 
@@ -138,7 +134,7 @@ def _cells(row: ChangeRow, *, apart: bool) -> dict[str, Text]:
         "difference": difference,
         **({"interval": Text(row.interval)} if apart else {}),
         "p": Text(row.p),
-        "verdict": Text(row.verdict, style=COLORS[_ENDINGS[row.outcome]]),
+        "verdict": Text(f"{change_words.OUTCOME_SIGNS[row.outcome]} {row.verdict}", style=_color(row.outcome)),
     }
 
 
@@ -190,8 +186,11 @@ def _names(flips: Sequence[Flip], heads: SideNames, limit: int) -> Table:
 
 
 def _mark(flip: Flip) -> Text:
-    verdict = "fail" if flip.is_worse else "pass"
-    return Text(MARKS[verdict], style=COLORS[verdict])
+    return Text(change_words.CASE_SIGNS["worse" if flip.is_worse else "better"])
+
+
+def _color(outcome: Outcome) -> str:
+    return COLORS[change_words.OUTCOME_KINDS[outcome]]
 
 
 def _slices(target: TargetChange) -> Iterable[RenderableType]:

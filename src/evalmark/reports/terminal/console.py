@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import clean, is_plain
-from evalmark.reports.text.numbers import ASCII_BLOCKS, BLOCKS, DASH
+from evalmark.reports.text.numbers import ASCII_BLOCKS, BLOCKS, DASH, MINUS
 from evalmark.reports.text.verdicts import gate_outcome
 from evalmark.stats.summary.gate import GateVerdict
 
@@ -41,7 +41,14 @@ class TerminalStyle:
 
 DEFAULT = TerminalStyle()
 _PLAIN_WIDTH = 100
-COLORS = {"pass": "green", "fail": "red", "error": "magenta", "unscored": "yellow", "cannot tell": "yellow"}
+COLORS = {
+    "pass": "green",
+    "fail": "red",
+    "error": "magenta",
+    "unscored": "yellow",
+    "cannot tell": "yellow",
+    "ungated": "",
+}
 MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "cannot tell": "?"}
 RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
 _ASCII = str.maketrans(
@@ -54,6 +61,9 @@ _ASCII = str.maketrans(
         "●": "o",
         "▼": "v",
         "▲": "^",
+        "▽": "v",
+        "△": "^",
+        MINUS: "-",
         "╌": "-",
         "┊": "|",
         "│": "|",

@@ -15,6 +15,7 @@ from evalmark.core.values.score import Result
 from evalmark.core.values.spending import Spending, total_spending
 from evalmark.reports.text import changed_cases, judges, numbers, titles
 from evalmark.reports.text import comparison as comparison_text
+from evalmark.reports.text.change_words import CASE_WORDS, OUTCOME_KINDS
 from evalmark.reports.text.numbers import mean_text
 from evalmark.reports.text.titles import exclusion_text
 from evalmark.reports.text.verdicts import tally_text
@@ -25,7 +26,7 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import SummaryGroup
 
-from .console import DEFAULT, TerminalStyle, content_width, gate_table, indented, render, title_line
+from .console import COLORS, DEFAULT, TerminalStyle, content_width, gate_table, indented, render, title_line
 
 _SHOWN = 5
 """Most changed cases listed by name."""
@@ -118,12 +119,12 @@ def _compared(comparison: Comparison, printed: set[str], flags: str) -> Iterable
         yield indented(Text(f"{against}: not comparable"))
     for target in comparison.targets:
         said, outcome = changed_cases.summary_line(target)
-        color = {"worse": "red", "better": "green"}.get(outcome, "default")
+        color = COLORS[OUTCOME_KINDS[outcome]]
         yield indented(Text(f"{against}: {said}", style=color))
         changed = changed_cases.summary_cases(target).flips
         for word, flips in (
-            ("worse", [f for f in changed if f.is_worse]),
-            ("better", [f for f in changed if not f.is_worse]),
+            (CASE_WORDS["worse"], [f for f in changed if f.is_worse]),
+            (CASE_WORDS["better"], [f for f in changed if not f.is_worse]),
         ):
             if flips:
                 more = f" and {len(flips) - _SHOWN:,} more" if len(flips) > _SHOWN else ""

@@ -1,6 +1,7 @@
 """Terminal report of a run."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -9,6 +10,7 @@ from rich.text import Text
 from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Run
+from evalmark.reports.text.change_words import OUTCOME_KINDS, OUTCOME_SIGNS, OUTCOME_WORDS
 from evalmark.reports.text.judges import agreement_rows, all_remarks, worst_rows
 from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import group_place, group_title, run_facts, run_origin, without_repeats
@@ -34,6 +36,9 @@ from .console import (
 )
 from .metric_table import TableLayout, fitting_layout, metric_table
 from .outputs import output_screen
+
+if TYPE_CHECKING:
+    from evalmark.stats.comparison.change import Outcome
 
 _WORST_ROWS = 2
 """Worst verdicts shown for each judged metric and dataset."""
@@ -90,14 +95,17 @@ def suites_screen(suites: Sequence[tuple[Run, Summary, int]], style: TerminalSty
         table.add_column(heading, overflow="fold", no_wrap=heading in ("verdict", "run"))
     for run, summary, code in suites:
         verdict = apply_gate(summary, run.gate)
-        mark, word = verdict.outcome if verdict.gated else "ungated", gate_outcome(verdict)
+        kind: str = verdict.outcome if verdict.gated else "ungated"
+        mark, word = MARKS[kind], gate_outcome(verdict)
         if run.status != "complete":
-            mark, word = verdict.outcome, word if verdict.outcome == "fail" else run.status
+            kind, word = verdict.outcome, word if verdict.outcome == "fail" else run.status
+            mark = MARKS[kind]
         elif code != verdict.exit_code:
-            mark, word = ("fail", "worse") if code == 1 else ("cannot tell", "cannot tell")
+            outcome: Outcome = "worse" if code == 1 else "cannot tell"
+            kind, mark, word = OUTCOME_KINDS[outcome], OUTCOME_SIGNS[outcome], OUTCOME_WORDS[outcome]
         cells = (
             Text(one_line(run.suite or run.name)),
-            Text(f"{MARKS[mark]} {word}", style=COLORS.get(mark, "")),
+            Text(f"{mark} {word}", style=COLORS.get(kind, "")),
             Text(_short_tally(summary)),
             Text(run.id),
         )

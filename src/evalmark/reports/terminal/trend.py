@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from evalmark.core.text import count, one_line
+from evalmark.reports.text.change_words import OUTCOME_SIGNS
 from evalmark.reports.text.trend import false_alarm_sentence, metric_name, outside_lines, start_lines
 from evalmark.stats.comparison.metric_series import MetricSeries, SeriesRun, series_value
 
@@ -14,7 +15,7 @@ from .console import DEFAULT, TerminalStyle, content_width, indented, render
 _ROWS = 11
 _LABEL_WIDTH = 10
 """The largest width of a label of the axis."""
-_MARKS = {"": "●", "worse": "▼", "better": "▲"}
+_MARKS = {"": "●", "worse": OUTCOME_SIGNS["worse"], "better": OUTCOME_SIGNS["better"]}
 _STYLES = {"●": "", "▼": "bold red", "▲": "bold green", "╌": "dim", "┊": "dim", " ": ""}
 
 

@@ -9,7 +9,15 @@ from evalmark.stats.calibration.canaries import CanaryReport, CanaryScores, Padd
 from evalmark.stats.inference.intervals import Interval
 
 from .calibration import label_command, unused_labels
-from .numbers import DASH, interval_in_brackets, missing_interval_reason, percent, share_interval, share_with_interval
+from .numbers import (
+    DASH,
+    interval_in_brackets,
+    missing_interval_reason,
+    percent,
+    share_interval,
+    share_with_interval,
+    with_minus,
+)
 
 UNUSED = 0.2
 """A part of the scale of at least this size that a judge never uses is named."""
@@ -107,7 +115,7 @@ def agreement_text(
     if value is None:
         return nothing
     no_interval = f" (no interval: {missing_interval_reason(interval)})"
-    return f"{value:z.2f}{interval_in_brackets(interval) or no_interval}"
+    return f"{with_minus(f'{value:z.2f}')}{interval_in_brackets(interval) or no_interval}"
 
 
 def _rate(rate: CorrectedPassRate, audit: JudgeAudit) -> Iterator[tuple[str, str]]:
@@ -181,7 +189,7 @@ def _biases(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
         )
     if biases.length is not None:
         interval = biases.length_interval
-        effect = f"the score moves by {biases.length:+z.3f} when an output is twice as long"
+        effect = f"the score moves by {with_minus(f'{biases.length:+z.3f}')} when an output is twice as long"
         if interval.ends is None:
             yield "length", f"{effect} (no interval: {missing_interval_reason(interval)})"
         else:

@@ -6,10 +6,11 @@ from typing import NamedTuple
 from evalmark.core.case_titles import case_title
 from evalmark.core.text import one_line
 from evalmark.core.values.score import Result
-from evalmark.stats.comparison.change import Flip, MetricChange, TargetChange
+from evalmark.stats.comparison.change import Flip, MetricChange, Outcome, TargetChange
 from evalmark.stats.comparison.compared_cases import CaseOutcome, ComparedCases
 from evalmark.stats.comparison.flip_examples import FlipExample
 
+from .change_words import CASE_WORDS, OUTCOME_WORDS
 from .comparison import (
     TWO_RUNS,
     SideNames,
@@ -47,13 +48,13 @@ def summary_cases(target: TargetChange) -> ChangedCases:
     return ChangedCases(target.overall, target.flips)
 
 
-def summary_line(target: TargetChange) -> tuple[str, str]:
+def summary_line(target: TargetChange) -> tuple[str, Outcome]:
     """Summarize the changes of one target in a line, with the verdict."""
     change, matching = summary_cases(target).change, target.matching
     difference, (worse, better) = change.difference, change.moved
     left = matching.common - difference.n + len(matching.new) + len(matching.gone) + len(matching.edited)
-    parts = [f"{worse:,} worse", f"{better:,} better", f"{change.stayed:,} the same"]
-    parts += [f"{left:,} not comparable"] if left else []
+    parts = [_counts(change)]
+    parts += [f"{left:,} not compared"] if left else []
     counts = ", ".join(parts) + (f" by {metric_name(change)}" if change.name else "")
     if difference.n and not worse + better and not difference.missing and difference.outcome == "cannot tell":
         return f"{counts}: nothing changed", "same"
@@ -76,16 +77,16 @@ def _single(change: MetricChange) -> list[tuple[str, str, str]]:
     worst, best = (plain_difference(change, end) if end > 0 else "" for end in ends)
     worse, better = change.moved
     return [
-        ("worse", f"{worse:,}", worst if worse else ""),
-        ("unchanged", f"{change.stayed:,}", ""),
-        ("better", f"{better:,}", best if better else ""),
+        (CASE_WORDS["worse"], f"{worse:,}", worst if worse else ""),
+        (CASE_WORDS["same"], f"{change.stayed:,}", ""),
+        (CASE_WORDS["better"], f"{better:,}", best if better else ""),
     ]
 
 
 def decided_metrics(target: TargetChange) -> list[str]:
     """List the metrics that became better or worse, one line each."""
     return [
-        f"{change.outcome}: {change_sentence(change, None)}"
+        f"{OUTCOME_WORDS[change.outcome]}: {change_sentence(change, None)}"
         for change in target.metrics
         if change.outcome in ("better", "worse")
     ]
@@ -100,11 +101,14 @@ def changed_cases(target: TargetChange) -> list[ChangedCases]:
 
 
 def changed_cases_title(changed: ChangedCases, heads: SideNames = TWO_RUNS) -> str:
-    """Count worse, better and unchanged cases."""
-    (worse, better), same = changed.change.moved, changed.change.stayed
-    if heads.of_one_run:
-        return f"{worse:,} worse with {heads.now}, {better:,} better, {same:,} unchanged"
-    return f"{worse:,} worse, {better:,} better, {same:,} unchanged"
+    """Count the cases that regressed, improved and stayed the same."""
+    return _counts(changed.change, f" with {heads.now}" if heads.of_one_run else "")
+
+
+def _counts(change: MetricChange, where: str = "") -> str:
+    (worse, better), same = change.moved, change.stayed
+    counts = (f"{worse:,} {CASE_WORDS['worse']}{where}", f"{better:,} {CASE_WORDS['better']}")
+    return f"{', '.join(counts)}, {same:,} {CASE_WORDS['same']}"
 
 
 def flip_line(flip: Flip, heads: SideNames = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:

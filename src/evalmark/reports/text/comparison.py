@@ -7,7 +7,8 @@ from evalmark.core.text import count, one_line
 from evalmark.stats.comparison.change import Comparison, MetricChange, Outcome, Slice, TargetChange, Unjudged
 from evalmark.stats.inference.differences import Difference
 
-from .numbers import DASH, GAP, interval_in_brackets, more_cases, number_text, percent
+from .change_words import CASE_WORDS, OUTCOME_WORDS
+from .numbers import GAP, interval_in_brackets, more_cases, number_text, percent, range_text, with_minus
 
 _LONGEST = 24
 """Longest name above a column of numbers, in characters."""
@@ -92,7 +93,7 @@ def _day(created: str) -> str:
 
 def outcome_text(comparison: Comparison) -> str:
     """The verdict as one or two words."""
-    return "the same" if comparison.outcome == "same" else comparison.outcome
+    return OUTCOME_WORDS[comparison.outcome]
 
 
 def verdict_sentence(comparison: Comparison) -> str:
@@ -175,14 +176,12 @@ def change_sentence(change: MetricChange, target: TargetChange | None = None) ->
 
 
 def _flips_text(change: MetricChange, target: TargetChange) -> str:
-    """Count the cases that broke or were fixed, after the change of the pass rate; empty for a metric."""
+    """Count the cases that passed less or more often, after the change of the pass rate; empty for a metric."""
     flips = [] if change.name else [flip for flip in target.flips if not flip.metric]
-    broke = sum(flip.is_worse for flip in flips)
-    # A case with repeats can pass less often and still pass sometimes.
-    is_whole = all({flip.before, flip.now} <= {0.0, 1.0} for flip in flips)
-    verbs = ("broke", "fixed") if is_whole else ("worse", "better")
-    counts = [(n, verb) for n, verb in zip((broke, len(flips) - broke), verbs, strict=True) if n]
-    texts = [f"{n:,} {verb}" if place else f"{count(n, 'case')} {verb}" for place, (n, verb) in enumerate(counts)]
+    regressed = sum(flip.is_worse for flip in flips)
+    words = (CASE_WORDS["worse"], CASE_WORDS["better"])
+    counts = [(n, word) for n, word in zip((regressed, len(flips) - regressed), words, strict=True) if n]
+    texts = [f"{n:,} {word}" if place else f"{count(n, 'case')} {word}" for place, (n, word) in enumerate(counts)]
     return f" ({', '.join(texts)})" if texts else ""
 
 
@@ -222,7 +221,7 @@ def change_verdict(difference: Difference, change: MetricChange | None = None) -
     """Format the verdict on one difference."""
     outcome = difference.outcome if change is None else change.outcome
     if outcome != "same":
-        return outcome
+        return OUTCOME_WORDS[outcome]
     within = (
         f"{_points(difference.margin)} points"
         if change is None or change.is_share
@@ -261,10 +260,10 @@ def signed_difference(change: MetricChange, number: float | None) -> str:
         return GAP
     number = raw_difference(change, number)
     if change.is_share:
-        return f"{100 * number:+z.1f}"
+        return with_minus(f"{100 * number:+z.1f}")
     if not change.unit:
-        return f"{number:+z.3f}"
-    return f"{number:+z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+z.3g}"
+        return with_minus(f"{number:+z.3f}")
+    return with_minus(f"{number:+z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+z.3g}")
 
 
 def _interval(change: MetricChange) -> str:
@@ -272,7 +271,7 @@ def _interval(change: MetricChange) -> str:
     if ends is None:
         return GAP
     low, high = sorted(raw_difference(change, end) for end in ends)
-    return f"{_signed_raw(change, low)} {DASH} {_signed_raw(change, high)}"
+    return range_text(_signed_raw(change, low), _signed_raw(change, high))
 
 
 def _signed_raw(change: MetricChange, number: float) -> str:
@@ -390,4 +389,4 @@ def _slice(one: Slice) -> str:
     interval = interval_in_brackets(difference.interval, "+z.1f", 100)
     p = "" if difference.adjusted is None else f", p {p_value_text(difference.adjusted)}"
     value = 100 * (difference.value or 0.0)
-    return f"{difference.outcome}, {value:+z.1f} points{interval} on {count(difference.n, 'case')}{p}"
+    return f"{OUTCOME_WORDS[difference.outcome]}, {with_minus(f'{value:+z.1f}')} points{interval} on {count(difference.n, 'case')}{p}"

@@ -9,7 +9,7 @@ from evalmark.stats.inference.intervals import Interval
 
 from .audit import agreement_text
 from .calibration import label_command
-from .numbers import DASH, missing_interval_reason
+from .numbers import DASH, missing_interval_reason, with_minus
 
 
 def graded_title(found: GradedAudit) -> str:
@@ -26,7 +26,7 @@ def graded_lines(found: GradedAudit, run: str) -> Iterator[tuple[str, str]]:
         apart = _interval(found.difference_interval, "+")
         yield (
             "difference",
-            f"the judge scores {found.difference:+z.3f}{apart} from people, over {count(found.outputs, 'output')}{labelled}",
+            f"the judge scores {with_minus(f'{found.difference:+z.3f}')}{apart} from people, over {count(found.outputs, 'output')}{labelled}",
         )
     concordance = agreement_text(found.concordance, found.concordance_interval, "undefined: all scores are the same")
     yield "concordance", f"{concordance}, Lin{labelled}"

@@ -7,7 +7,7 @@ from evalmark.core.text import clean, count, one_line
 from evalmark.stats.inference.repeats import PassAtK
 from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSummary, SummaryGroup, WorstScore
 
-from .numbers import GAP, interval_in_brackets, percent, share_interval, share_with_interval
+from .numbers import GAP, interval_in_brackets, percent, share_interval, share_with_interval, with_minus
 from .variance import variance_lines
 from .verdicts import value_text
 
@@ -125,7 +125,7 @@ def agreement_rows(agreements: Iterable[JudgeAgreement]) -> list[tuple[str, str]
 def _alpha(agreement: JudgeAgreement) -> str:
     if agreement.alpha is None:
         return "Krippendorff's alpha is undefined: all verdicts are the same"
-    return f"Krippendorff's alpha {agreement.alpha:z.2f}{interval_in_brackets(agreement.interval)}, {agreement.level}"
+    return f"Krippendorff's alpha {with_minus(f'{agreement.alpha:z.2f}')}{interval_in_brackets(agreement.interval)}, {agreement.level}"
 
 
 def _pair(pair: JudgePair, agreement: JudgeAgreement) -> str:
@@ -135,10 +135,10 @@ def _pair(pair: JudgePair, agreement: JudgeAgreement) -> str:
         parts.append("kappa is undefined: all verdicts are the same")
     else:
         weights = "" if agreement.level == "nominal" else ", quadratic weights"
-        parts.append(f"kappa {pair.kappa:z.2f}{interval_in_brackets(pair.interval)}{weights}")
+        parts.append(f"kappa {with_minus(f'{pair.kappa:z.2f}')}{interval_in_brackets(pair.interval)}{weights}")
     if pair.difference is not None:
         parts.append(
-            f"{second} minus {first} on average {pair.difference:+z.2f}{interval_in_brackets(pair.difference_interval)}"
+            f"{second} minus {first} on average {with_minus(f'{pair.difference:+z.2f}')}{interval_in_brackets(pair.difference_interval)}"
         )
     return " · ".join(parts)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DASH = "\u2013"
 GAP = DASH
+MINUS = "\u2212"
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.:-=+*#"
 LONG_WAIT = 0.1
@@ -24,14 +25,32 @@ LONG_WAIT = 0.1
 def number_text(number: float | None, unit: str = "") -> str:
     """Format a number: three decimals from 0 to 1, four digits in any other unit.
 
-    >>> number_text(0.61275), number_text(12345.6, "edits")
-    ('0.613', '12,346')
+    >>> number_text(0.61275), number_text(12345.6, "edits"), number_text(-0.5) == MINUS + "0.500"
+    ('0.613', '12,346', True)
     """
     if number is None:
         return GAP
     if not unit:
-        return f"{number:z.3f}"
-    return f"{number:z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:z.4g}"
+        return with_minus(f"{number:z.3f}")
+    return with_minus(f"{number:z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:z.4g}")
+
+
+def with_minus(text: str) -> str:
+    """Write a formatted number with a real minus sign, which is as wide as a plus and not taken for a dash.
+
+    >>> with_minus("-1.5") == MINUS + "1.5", with_minus("1e-05")
+    (True, '1e-05')
+    """
+    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
+
+
+def range_text(low: str, high: str) -> str:
+    """Join the ends of a range: with a dash, or with a word where an end has a sign.
+
+    >>> range_text("22.5", "46.3") == f"22.5 {DASH} 46.3", range_text("+2.9", "+7.3")
+    (True, '+2.9 to +7.3')
+    """
+    return f"{low} {'to' if {low[:1], high[:1]} & {'+', MINUS} else DASH} {high}"
 
 
 def percent(share: float | None) -> str:
@@ -75,13 +94,13 @@ def _ends(unit: str) -> str:
 
 def interval_text(interval: Interval, unit: str = "") -> str:
     """Format both ends of an interval."""
-    return f"{number_text(interval.low, unit)} {DASH} {number_text(interval.high, unit)}" if interval.known else GAP
+    return range_text(number_text(interval.low, unit), number_text(interval.high, unit)) if interval.known else GAP
 
 
 def interval_ends(interval: Interval | None, spec: str = "z.2f", scale: float = 1) -> str:
     """Format both ends of an interval; empty if it is unknown."""
     ends = None if interval is None else interval.ends
-    return f" {DASH} ".join(f"{scale * end:{spec}}" for end in ends or ())
+    return range_text(*(with_minus(f"{scale * end:{spec}}") for end in ends)) if ends else ""
 
 
 def interval_in_brackets(interval: Interval | None, spec: str = "z.2f", scale: float = 1) -> str:
@@ -145,7 +164,7 @@ def mean_interval(metric: MetricSummary) -> str:
     """Format the interval of a metric's mean, in the unit of `mean_text`."""
     interval = metric.raw_interval or metric.interval
     if metric.raw_interval is not None and interval.low is not None and interval.high is not None:
-        return f"{scale_mean(interval.low, metric.raw_unit)} {DASH} {scale_mean(interval.high, metric.raw_unit)}"
+        return range_text(*(with_minus(scale_mean(end, metric.raw_unit)) for end in (interval.low, interval.high)))
     return share_interval(interval) if metric.truths else interval_text(interval, metric.unit)
 
 

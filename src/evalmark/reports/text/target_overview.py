@@ -10,6 +10,7 @@ from evalmark.stats.inference.differences import Difference
 from evalmark.stats.summary.summary import MetricSummary
 from evalmark.stats.summary.target_overview import Overview, TargetFigures, TestPortion
 
+from .change_words import OUTCOME_WORDS
 from .numbers import (
     GAP,
     interval_in_brackets,
@@ -19,6 +20,7 @@ from .numbers import (
     percent,
     share_interval,
     share_text,
+    with_minus,
 )
 
 
@@ -135,8 +137,8 @@ def difference_lines(overview: Overview, most: int = 30) -> list[tuple[str, str]
     lines = [(_pair(d), _difference(d)) for d in shown[:most]]
     for text, rest in (
         ("better or worse", shown[most:]),
-        ("the same", [d for d in overview.differences if several and d.outcome == "same"]),
-        ("cannot tell", [d for d in overview.differences if several and d.outcome == "cannot tell"]),
+        (OUTCOME_WORDS["same"], [d for d in overview.differences if several and d.outcome == "same"]),
+        (OUTCOME_WORDS["cannot tell"], [d for d in overview.differences if several and d.outcome == "cannot tell"]),
     ):
         if rest:
             lines.append((count(len(rest), "other difference"), text))
@@ -149,13 +151,10 @@ def _pair(difference: Difference) -> str:
 
 
 def _difference(difference: Difference) -> str:
-    verdicts = {
-        "better": "better",
-        "worse": "worse",
-        "same": f"the same within {100 * difference.margin:g} points",
-        "cannot tell": "cannot tell",
-    }
-    verdict = f"{verdicts[difference.outcome]}, {100 * (difference.value or 0.0):+z.1f}{interval_in_brackets(difference.interval, '+z.1f', 100)}"
+    within = f" within {100 * difference.margin:g} points" if difference.outcome == "same" else ""
+    value = with_minus(f"{100 * (difference.value or 0.0):+z.1f}")
+    interval = interval_in_brackets(difference.interval, "+z.1f", 100)
+    verdict = f"{OUTCOME_WORDS[difference.outcome]}{within}, {value}{interval}"
     turned = f"ahead on {difference.up:,}, behind on {difference.down:,} of {count(difference.n, 'test')}"
     alone = f", {count(difference.alone, 'test')} judged on one of them only" if difference.alone else ""
     ends = difference.interval.ends

@@ -8,7 +8,16 @@ from evalmark.core.text import count, one_line
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
 
-from .numbers import GAP, duration, interval_in_brackets, interval_text, number_text, percent, share_interval
+from .numbers import (
+    GAP,
+    duration,
+    interval_in_brackets,
+    interval_text,
+    number_text,
+    percent,
+    share_interval,
+    with_minus,
+)
 
 HEADS = ("target", "quality", "interval", "cost", "latency", "standing")
 """Headings of the columns. The cost is the mean of an output, the latency the median time of one."""
@@ -51,16 +60,16 @@ def _standing(row: TradeOff) -> str:
     return f"{words[row.standing]} {others}".rstrip()
 
 
-def column_difference(difference: Difference) -> tuple[str, str]:
-    """Return the verdict on a target against another one in a word, and the difference in points or units behind it."""
-    verdict = "same" if difference.outcome == "same" else difference.outcome
+def column_difference(difference: Difference) -> str:
+    """Return the difference of a target from another one in points or units, with its interval."""
     if difference.value is None:
-        return verdict, "no common case"
+        return "no common case"
     if difference.bounded and not difference.metric:
-        value = f"{100 * difference.value:+z.1f} points{interval_in_brackets(difference.interval, '+z.1f', 100)}"
+        value = with_minus(f"{100 * difference.value:+z.1f}")
+        text = f"{value} points{interval_in_brackets(difference.interval, '+z.1f', 100)}"
     else:
-        value = f"{difference.value:+z.3g}{interval_in_brackets(difference.interval, '+z.3g')}"
-    return verdict, f"{value} on {count(difference.n, 'case')}"
+        text = f"{with_minus(f'{difference.value:+z.3g}')}{interval_in_brackets(difference.interval, '+z.3g')}"
+    return f"{text} on {count(difference.n, 'case')}"
 
 
 def column_remarks(trade_offs: TradeOffs) -> Iterator[str]:

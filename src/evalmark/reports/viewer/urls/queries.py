@@ -7,6 +7,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from evalmark.core.values.score import Verdict
+from evalmark.reports.text.change_words import CASE_WORDS
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES
 from evalmark.storage.queries.filter import Order, ResultFilter
 from evalmark.storage.queries.pages import FIRST_PAGE, PagePosition
@@ -38,7 +39,11 @@ SESSION_LABELS: Mapping[LabelState, str] = {
     "not": "not labelled",
 }
 """Label filters of sessions."""
-FLIPPED = {"any": "worse or better", "worse": "worse", "better": "better"}
+FLIPPED = {
+    "any": f"{CASE_WORDS['worse']} or {CASE_WORDS['better']}",
+    "worse": CASE_WORDS["worse"],
+    "better": CASE_WORDS["better"],
+}
 """Filters on changes since the previous run, and their names in forms."""
 GRID_ROWS = {"": "all", "differ": "columns differ", "fails": "any fails"}
 """Which rows of a grid are shown, and their names on the page."""
