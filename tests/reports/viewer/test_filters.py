@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -96,7 +97,41 @@ def test_labels_in_a_query_select_as_the_form_does(own):
     assert sent(own, {**FIRST, "liked": "down", "by": "ann"}).status == 303
     for query in (f"q={quote('label:bad')}", "label=down"):
         assert len(cases(page(own, f"{PAGE}?{query}"))) == 1
-    assert len(cases(page(own, f"{PAGE}?q={quote('label:none')}"))) == 29
+    counts = {
+        "label:none": 29,
+        "-label:bad": 29,
+        "-label:none": 1,
+        "label:bad OR case-003": 2,
+        "label:bad -label:bad": 0,
+    }
+    for query, count in counts.items():
+        assert len(cases(page(own, f"{PAGE}?q={quote(query)}"))) == count, query
+
+
+def test_changes_since_the_previous_run_are_a_condition_like_others(store):
+    before = [
+        replace(one, scores=(replace(one.scores[0], passed=True), *one.scores[1:])) if one.scores else one
+        for one in RESULTS
+    ]
+    keep(store, a_run("20261120-101500-aaaa", created="2026-11-20T10:15:00+00:00"), before)
+    keep(store, a_run(), RESULTS)
+    app = shown(store)
+    worse = {one.trial.case.id for one in RESULTS if one.verdict == "fail"}
+    for query, count in {
+        "flipped:worse": len(worse),
+        "flipped:any": len(worse),
+        "flipped:better": 0,
+        "-flipped:worse": len(RESULTS) - len(worse),
+        "flipped:worse case-003 OR case-001": 1,
+    }.items():
+        assert len(cases(page(app, f"{PAGE}?q={quote(query)}"))) == count, query
+    assert "worse since the previous run" in page(app, f"{PAGE}?flipped=worse")
+
+
+def test_a_change_is_never_guessed_without_a_previous_run(app):
+    text = page(app, f"{PAGE}?q={quote('-flipped:worse')}")
+    assert cases(text) == []
+    assert "There is no earlier run to compare with." in text
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl", "dataset.jsonl"])

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark import Case, Output, Result, Score
+from evalmark import Case, Output, Result, Score, Turn
+from evalmark.core.values.call import Call, Reply, Request
+from evalmark.core.values.case import Usage
 from evalmark.errors import StoreError
 from evalmark.storage.queries.filter import ResultFilter, filter_condition
 from evalmark.storage.queries.pages import PagePosition, RowNeighbours, TargetCase
@@ -93,6 +95,27 @@ def test_what_is_found_is_what_a_look_at_every_result_finds(store):
     assert browsing.page(ResultFilter(metric="equals", low=1.0)).total == 13
     assert browsing.page(ResultFilter(high=0.5)).total == 7
     assert browsing.page(ResultFilter(metric="other", low=0.0)).total == 0
+
+
+def test_tokens_and_cost_of_an_output_are_those_of_its_own_calls(store):
+    def call(key: str, tokens: int | None, cost: float | None) -> Call:
+        request = Request(messages=(Turn(role="user", content=key),))
+        reply = Reply(text="x", usage=Usage(input_tokens=tokens, output_tokens=1), cost=cost)
+        return Call(key=key, model="m", identity="m", request=request, reply=reply)
+
+    calls = [["a"], ["a", "b"], ["b", "unpriced"], ["gone", "a"], [], ["a"]]
+    every = [
+        replace(one, output=replace(one.output, metadata={"calls": keys}))
+        for one, keys in zip(results(6), calls, strict=True)
+    ]
+    every[5] = replace(every[5], output=replace(every[5].output, usage=Usage(input_tokens=7, output_tokens=None)))
+    for one in (call("a", 10, 0.5), call("b", 20, 0.25), call("unpriced", None, None)):
+        asyncio.run(store.call_log().keep(one))
+    browsing = kept(store, every)
+    assert ids(browsing.page(ResultFilter(measure="cost", low=0.5))) == ["case-00", "case-01", "case-05"]
+    assert ids(browsing.page(ResultFilter(measure="cost", high=0.6))) == ["case-00", "case-05"]
+    assert ids(browsing.page(ResultFilter(measure="tokens", low=12))) == ["case-01", "case-02"]
+    assert ids(browsing.page(ResultFilter(measure="tokens", high=7))) == ["case-05"]
 
 
 def test_only_results_with_certain_numbers_are_found_and_other_conditions_hold_too(store):

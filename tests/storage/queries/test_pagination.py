@@ -98,6 +98,8 @@ def is_wanted(one: Stored, wanted: ResultFilter) -> bool:
     low = -1e308 if wanted.low is None else wanted.low
     high = 1e308 if wanted.high is None else wanted.high
     values = [s.value for s in result.scores if s.value is not None and wanted.metric in ("", s.name)]
+    if wanted.measure == "seconds":
+        values = [] if result.output.seconds is None else [result.output.seconds]
     return (
         (not wanted.verdicts or result.verdict in wanted.verdicts)
         and (not wanted.tag or wanted.tag in case.tags)
@@ -105,6 +107,9 @@ def is_wanted(one: Stored, wanted: ResultFilter) -> bool:
         and ((wanted.low is None and wanted.high is None) or any(low <= found <= high for found in values))
         and (wanted.numbers is None or one.number in wanted.numbers)
         and one.number not in wanted.without
+        and all(is_wanted(one, other) for other in wanted.also)
+        and not any(is_wanted(one, other) for other in wanted.excluding)
+        and (not wanted.any_of or any(is_wanted(one, other) for other in wanted.any_of))
     )
 
 
@@ -303,6 +308,13 @@ def test_every_order_and_condition_holds_wherever_the_store_is(store):
         ResultFilter(low=0.1, high=0.5, order="case"),
         ResultFilter(metric="alpha", low=0.5, order="verdict", descending=True),
         ResultFilter(numbers=frozenset({2, 3, 4, 9}), without=frozenset({3})),
+        ResultFilter(measure="seconds", low=0.6, order="seconds"),
+        ResultFilter(any_of=(ResultFilter(verdicts=("fail",)), ResultFilter(numbers=frozenset({2, 5})))),
+        ResultFilter(
+            any_of=(ResultFilter(excluding=(ResultFilter(tag="blue"),)), ResultFilter(measure="seconds", high=0.5)),
+            excluding=(ResultFilter(metric="alpha", low=0.5),),
+            order="case",
+        ),
     ]
     check(store, asked, limits=(3,))
 

@@ -77,7 +77,7 @@ def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     run = context.run(request)
     query = query_of(context, request, run)
-    if query.flipped:
+    if query.changes:
         query = only_flipped(query, nearest_comparison(context.view, run).prepared)
     with context.view.figures.give_way():
         values = page_values(context.view, run, context.number(request), query)

@@ -14,6 +14,7 @@ from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.compare import compare_by_case, compare_several
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, ComparedCases, RankedCase, rank_cases
 from evalmark.stats.comparison.trade_offs import Candidate, TradeOffs, trade_offs
+from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.queries.pages import TargetCase
 
 from .background import Task
@@ -154,12 +155,20 @@ def _against(view: StoreView, run: Run, earlier: Run | None, most: int, *, is_bu
 
 def only_flipped(query: CaseQuery, prepared: PreparedComparison | None) -> CaseQuery:
     """Restrict a query to cases that changed since the previous run; none while unknown."""
-    if not query.flipped:
+    if not query.changes:
         return query
-    changes = () if prepared is None else prepared.flipped.items()
-    chosen = frozenset(n for change, numbers in changes if query.flipped in ("any", change) for n in numbers)
-    numbers = query.conditions.numbers
-    return replace(query, conditions=replace(query.conditions, numbers=chosen if numbers is None else chosen & numbers))
+    if prepared is None:
+        return replace(query, conditions=replace(query.conditions, numbers=frozenset()))
+    found = {name: ResultFilter(numbers=_changed(prepared, name)) for name in query.changes}
+    if query.flipped:
+        also = (*query.conditions.also, found[query.flipped])
+        query = replace(query, conditions=replace(query.conditions, also=also))
+    return query.look_up({f"flipped:{name}": one for name, one in found.items()})
+
+
+def _changed(prepared: PreparedComparison, name: str) -> frozenset[int]:
+    """Return the results whose cases became `worse`, `better`, or `any` of both."""
+    return frozenset(n for change, numbers in prepared.flipped.items() if name in ("any", change) for n in numbers)
 
 
 def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:

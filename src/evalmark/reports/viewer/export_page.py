@@ -70,7 +70,7 @@ def show(context: PageContext, request: Request) -> Response:
     query = query_of(context, request, run)
     if query.search.problem:
         raise HTTPException(400, query.search.problem)
-    if query.flipped:
+    if query.changes:
         against = nearest_comparison(context.view, run)
         if against.prepared is None:
             raise HTTPException(503, "The comparison with the previous run is not computed yet; try again in a moment.")

@@ -1,6 +1,6 @@
 """Filter of results by their labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from evalmark.core.errors import StoreError
 from evalmark.core.values.label import Label
 from evalmark.core.values.run import Run
 from evalmark.reports.viewer.urls.queries import CaseQuery
+from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.agreement import Thumbs, thumbs_of
 from evalmark.tracing.annotations.labels import result_subject
 
@@ -16,20 +17,24 @@ from .store_view import StoreView
 
 def only_labelled(view: StoreView, run: Run, query: CaseQuery, author: str) -> CaseQuery:
     """Restrict a query to results with the requested labels; `author` is the current user."""
-    labels = [label for label in (query.label, *query.search.labels) if label]
+    in_search = {one.removeprefix("label:") for one in query.search.lookups if one.startswith("label:")}
+    labels = in_search | ({query.label} if query.label else set())
     if not labels:
         return query
     thumbs_by_subject = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
-    conditions = query.conditions
-    for label in labels:
-        subjects = {about for about, thumbs in thumbs_by_subject.items() if _has_label(label, thumbs, author)}
-        chosen = frozenset(_numbers(view, run, subjects))
-        if label in ("none", "not-mine"):
-            conditions = replace(conditions, without=conditions.without | chosen)
-        else:
-            numbers = chosen if conditions.numbers is None else chosen & conditions.numbers
-            conditions = replace(conditions, numbers=numbers)
-    return replace(query, conditions=conditions)
+    found = {label: _filter_by_label(view, run, label, thumbs_by_subject, author) for label in labels}
+    if query.label:
+        also = (*query.conditions.also, found[query.label])
+        query = replace(query, conditions=replace(query.conditions, also=also))
+    return query.look_up({f"label:{label}": found[label] for label in in_search})
+
+
+def _filter_by_label(
+    view: StoreView, run: Run, label: str, thumbs_by_subject: Mapping[str, Thumbs], author: str
+) -> ResultFilter:
+    subjects = {about for about, thumbs in thumbs_by_subject.items() if _has_label(label, thumbs, author)}
+    numbers = frozenset(_numbers(view, run, subjects))
+    return ResultFilter(without=numbers) if label in ("none", "not-mine") else ResultFilter(numbers=numbers)
 
 
 def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:

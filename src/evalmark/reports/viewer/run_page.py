@@ -102,7 +102,7 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         verdicts = browsing.verdicts() if stored is None else verdict_counts(stored.summary)
     trials = sum(verdicts.values())
     figures, trouble = _figures(view, run, trials)
-    is_busy = figures is None and not trouble and not query.flipped
+    is_busy = figures is None and not trouble and not query.changes
     against = earlier_comparison(view, run, is_busy=is_busy)
     query = worst_first(only_flipped(query, against.prepared), figures, run)
     with view.figures.give_way():

@@ -1,7 +1,7 @@
 """Selects results of a run, by SQL conditions whose values are always parameters."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,22 @@ from evalmark.storage.database.fields import like_pattern, like_pattern_in_json,
 
 Order = Literal["position", "case", "verdict", "seconds", "score"]
 
+Measure = Literal["seconds", "tokens", "cost"]
+
+_OWN_CALLS = "select t.value from json_each(r.output, '$.metadata.calls') t"
+_INPUT, _OUTPUT = (f"cast(json_extract(r.output, '$.usage.{kind}_tokens') as bigint)" for kind in ("input", "output"))
+_MEASURES: Mapping[Measure, str] = {
+    "seconds": "r.seconds",
+    # what the target reports, else what its calls used
+    "tokens": f"""coalesce({_INPUT} + {_OUTPUT}, {_INPUT}, {_OUTPUT}, (
+        select sum(coalesce(c.input_tokens, 0) + coalesce(c.output_tokens, 0)) from call c where c.key in ({_OWN_CALLS})
+    ))""",  # noqa: S608  texts of ours
+    # unknown unless the price of each of its calls is known
+    "cost": f"""(
+        select case when count(c.cost) = (select count(distinct o.value) from ({_OWN_CALLS}) o) then sum(c.cost) end
+        from call c where c.key in ({_OWN_CALLS})
+    )""",  # noqa: S608  texts of ours
+}
 _SCORES = """
     json_each(r.scores) j where json_type(j.value, '$.value') in ('real', 'integer', 'number')
     and cast(json_extract(j.value, '$.value') as double precision) between ? and ?
@@ -31,9 +47,8 @@ class ResultFilter:
     low: float | None = None
     high: float | None = None
     """The range includes both ends."""
-    least_seconds: float | None = None
-    most_seconds: float | None = None
-    """The range of the time that an output took, both ends included; a result without a time is in no range."""
+    measure: Measure | None = None
+    """What `low` and `high` refer to instead of a score: the time, the tokens or the cost in US dollars of an output."""
     numbers: frozenset[int] | None = None
     """Only results with these row numbers; None: all, empty: none."""
     without: frozenset[int] = frozenset()
@@ -46,6 +61,8 @@ class ResultFilter:
     """Conditions that have to hold too; their order does not count."""
     excluding: tuple["ResultFilter", ...] = ()
     """Conditions of which none may hold."""
+    any_of: tuple["ResultFilter", ...] = ()
+    """Conditions of which at least one has to hold; empty: no such condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +107,9 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
         anywhere = " or ".join(held.format(column) for column in ("content", "output", "scores"))
         inside, bare = like_pattern_in_json(filters.text), like_pattern(filters.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
-    if filters.low is not None or filters.high is not None:
+    if filters.measure is not None:
+        yield f"({_MEASURES[filters.measure]} between ? and ?)", score_bounds(filters)
+    elif filters.low is not None or filters.high is not None:
         about = " and json_extract(j.value, '$.name') = ?" if filters.metric else ""
         metric = (sql_text(filters.metric),) if filters.metric else ()
         yield f"exists (select 1 from {_SCORES}{about})", (*score_bounds(filters), *metric)  # noqa: S608  texts of ours
@@ -99,10 +118,6 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield the conditions on times and row numbers, and those of other filters."""
-    if filters.least_seconds is not None:
-        yield "r.seconds >= ?", (filters.least_seconds,)
-    if filters.most_seconds is not None:
-        yield "r.seconds <= ?", (filters.most_seconds,)
     if filters.numbers is not None:
         yield "r.number in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(filters.numbers)),)
     if filters.without:
@@ -110,10 +125,21 @@ def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any,
     for one in filters.also:
         yield from _conditions(one)
     for one in filters.excluding:
-        parts = list(_conditions(one))
-        together = " and ".join(text for text, _ in parts) or "true"
+        excluded = _together(one)
         # A condition on a missing value is null, which means that it does not hold.
-        yield f"not coalesce(({together}), false)", tuple(value for _, parameters in parts for value in parameters)
+        yield f"not coalesce(({excluded.conditions}), false)", excluded.parameters
+    if filters.any_of:
+        choices = [_together(one) for one in filters.any_of]
+        either = " or ".join(f"({one.conditions})" for one in choices)
+        yield f"({either})", tuple(value for one in choices for value in one.parameters)
+
+
+def _together(filters: ResultFilter) -> SqlCondition:
+    parts = list(_conditions(filters))
+    return SqlCondition(
+        conditions=" and ".join(text for text, _ in parts) or "true",
+        parameters=tuple(value for _, parameters in parts for value in parameters),
+    )
 
 
 def score_bounds(filters: ResultFilter) -> tuple[float, float]:

@@ -48,13 +48,25 @@ def _indexed_candidates(db: Connection, run: int, filters: ResultFilter, most: i
         names = ", ".join("?" * len(filters.verdicts))
         sql = f"select number from result where run = ? and pass > 0 and verdict in ({names})"  # noqa: S608  parameters
         yield _numbers_up_to(db, sql, (run, *filters.verdicts), most)
-    if filters.low is not None or filters.high is not None:
+    if filters.measure == "seconds":
+        sql = "select number from result where run = ? and pass > 0 and seconds between ? and ?"
+        yield _numbers_up_to(db, sql, (run, *score_bounds(filters)), most)
+    elif filters.measure is None and (filters.low is not None or filters.high is not None):
         yield _by_score(db, run, filters, most)
-    if filters.least_seconds is not None:
-        sql = "select number from result where run = ? and pass > 0 and seconds >= ?"
-        yield _numbers_up_to(db, sql, (run, filters.least_seconds), most)
     for one in filters.also:
         yield from _indexed_candidates(db, run, one, most)
+    if filters.any_of:
+        yield _of_any(db, run, filters.any_of, most)
+
+
+def _of_any(db: Connection, run: int, choices: tuple[ResultFilter, ...], most: int) -> list[int] | None:
+    """Return the candidates of each choice together; None if one of them may have many."""
+    found: set[int] = set()
+    for choice in choices:
+        few = next((numbers for numbers in _indexed_candidates(db, run, choice, most) if numbers is not None), None)
+        if few is None or len(found := found.union(few)) > most:
+            return None
+    return sorted(found)
 
 
 def _by_score(db: Connection, run: int, filters: ResultFilter, most: int) -> list[int] | None:

@@ -13,7 +13,15 @@ TERMS = st.one_of(
     st.tuples(st.just(""), VALUES).map(lambda one: quoted(one[1])),
     VALUES.map(lambda one: f"tag:{quoted(one)}"),
     st.sampled_from(
-        ["verdict:fail", "verdict:pass,error", "label:bad", "metric.similarity<0.7", 'metric."is it polite">=1']
+        [
+            "a OR -label:bad",
+            "seconds<=5",
+            "verdict:fail",
+            "verdict:pass,error",
+            "label:bad",
+            "metric.similarity<0.7",
+            'metric."is it polite">=1',
+        ]
     ),
 )
 
@@ -35,7 +43,12 @@ TERMS = st.one_of(
         pytest.param("-seconds<=1", ["not 1 s or faster"], id="outputs that were not fast"),
         pytest.param('tag:"two words"', ["tagged two words"], id="a tag with a blank"),
         pytest.param("-tag:old -draft", ["not tagged old", "without “draft”"], id="a minus excludes"),
-        pytest.param("label:bad", ["labelled bad"], id="a label of people"),
+        pytest.param("label:bad -label:good", ["labelled bad", "not labelled good"], id="labels of people"),
+        pytest.param("-flipped:any", ["not worse or better since the previous run"], id="a change"),
+        pytest.param("seconds>5 tokens<=1e3", ["slower than 5 s", "tokens at most 1000"], id="time and tokens"),
+        pytest.param("cost:>0.01", ["cost above $0.01"], id="a cost"),
+        pytest.param("verdict:fail OR label:bad a", ["failed or labelled bad", "has “a”"], id="OR comes before and"),
+        pytest.param("-a OR b OR tag:c", ["without “a” or has “b” or tagged c"], id="three of which one has to hold"),
         pytest.param("https://example.org/a 10:30 a-b -", None, id="addresses, times and dashes are texts"),
         pytest.param(r'"say \"no\""', ['has “say "no"”'], id="a quote in quotes"),
     ],
@@ -53,23 +66,30 @@ def test_a_query_in_plain_words(text, words):
         pytest.param("verdict:", "verdict: needs a value right after the colon, such as verdict:fail.", id="no value"),
         pytest.param(
             "state:fail",
-            "There is no filter state:; it is verdict:, tag:, label:, metric. or seconds.",
+            "There is no filter state:; it is verdict:, tag:, label:, flipped:, metric.NAME",
             id="another field",
         ),
+        pytest.param("verdit:fail", "There is no filter verdit:; did you mean verdict:?", id="a field misspelt"),
+        pytest.param("flipped:wrose", "did you mean flipped:worse?", id="a change misspelt"),
+        pytest.param("second>5", "write seconds>5", id="a measure misspelt"),
+        pytest.param("latency>5", "write metric.NAME>5; to search for this text, put it in quotes.", id="no measure"),
+        pytest.param(
+            "seconds:", "seconds needs a sign (<, <=, >, >= or =) and a number, such as seconds>5.", id="no time"
+        ),
+        pytest.param("seconds>long", "seconds needs a sign", id="a time without a number"),
+        pytest.param("cost>$1", "cost needs a sign", id="a cost with its currency"),
         pytest.param("metric.similarty<1", "did you mean metric.similarity?", id="a metric misspelt"),
         pytest.param("metric.x<1", "it has similarity, is it polite, correct.", id="a metric of another run"),
         pytest.param("metric.correct", "metric.correct needs a sign (<, <=, >, >= or =) and a number", id="no sign"),
         pytest.param("metric.correct<low", "metric.correct needs a sign", id="no number"),
         pytest.param("metric.correct<nan", "metric.correct needs a sign", id="not a number"),
-        pytest.param(
-            "seconds>long", "seconds needs a sign (<, <=, > or >=) and a number", id="a time without a number"
-        ),
-        pytest.param("seconds=1", "seconds needs a sign (<, <=, > or >=)", id="a time that is equal"),
-        pytest.param("similarity<0.7", "To filter by a score, write metric.similarity<0.7", id="the prefix forgotten"),
+        pytest.param("similarity<0.7", "tokens or the cost, write metric.similarity<0.7", id="the prefix forgotten"),
         pytest.param('refund "polic', 'The quote at “"polic” has no end; add a closing quote.', id="a quote left open"),
         pytest.param('""', "The quotes are empty", id="empty quotes"),
-        pytest.param("a OR b", "OR is not supported: every condition has to hold.", id="alternatives"),
-        pytest.param("-label:bad", "A filter on labels cannot be excluded", id="labels are not excluded"),
+        pytest.param("OR b", "OR stands between two conditions", id="nothing before OR"),
+        pytest.param("a OR", "OR stands between two conditions", id="nothing after OR"),
+        pytest.param("a OR OR b", "OR stands between two conditions", id="OR twice"),
+        pytest.param("a AND b", "Every condition has to hold anyway: leave AND out", id="AND"),
         pytest.param("a " * 21, "A query has at most 20 conditions", id="too many conditions"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -17,7 +17,7 @@ from evalmark.tracing.annotations.samples import CHOSEN
 
 from .paging import page_at, start_of
 from .paths import decode_name, decode_query_name, encode_name, encode_query_name
-from .search_query import LABEL_WORDS, VERDICT_WORDS, SearchQuery, parse_search_query
+from .search_query import FLIPPED_WORDS, LABEL_WORDS, VERDICT_WORDS, SearchQuery, parse_search_query
 
 SIZES = (25, 50, 100)
 """Rows per page; the second is the default."""
@@ -88,6 +88,25 @@ class CaseQuery:
     """Those of `COLUMNS` that are shown."""
     as_text: bool = False
     """Show texts as they were written, without drawing their Markdown or JSON."""
+    looked_up: Mapping[str, ResultFilter] = field(default_factory=dict)
+    """The filters of the lookups of `search` that are known so far."""
+
+    def look_up(self, found: Mapping[str, ResultFilter]) -> "CaseQuery":
+        """Add the conditions of `search` whose lookups are known with these filters."""
+        known = {**self.looked_up, **found}
+        ready = [
+            term
+            for term in self.search.terms
+            if term.lookups and term.lookups <= known.keys() and not term.lookups <= self.looked_up.keys()
+        ]
+        conditions = replace(self.conditions, also=(*self.conditions.also, *(term.filter(known) for term in ready)))
+        return replace(self, conditions=conditions, looked_up=known)
+
+    @property
+    def changes(self) -> list[str]:
+        """The names in `FLIPPED` that the conditions need; empty if they need no comparison with the previous run."""
+        looked_up = [one.partition(":")[2] for one in sorted(self.search.lookups) if one.startswith("flipped:")]
+        return [*([self.flipped] if self.flipped else []), *looked_up]
 
     @property
     def place(self) -> PagePosition:
@@ -133,7 +152,7 @@ class CaseQuery:
         if self.label:
             found.append((LABEL_WORDS[self.label], {"label": ""}))
         if self.flipped:
-            found.append((f"{FLIPPED[self.flipped]} since the previous run", {"flipped": ""}))
+            found.append((FLIPPED_WORDS[self.flipped], {"flipped": ""}))
         found += [(term.words, {"q": self.search.without(at)}) for at, term in enumerate(self.search.terms)]
         return [(words, self.string(**change, page="")) for words, change in found]
 

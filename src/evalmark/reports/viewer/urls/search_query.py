@@ -2,10 +2,11 @@
 
 A query is a list of terms, and each has to hold:
 
-    verdict:fail metric.similarity<0.7 tag:refund -tag:old "thank you"
+    verdict:fail OR label:bad metric.similarity<0.7 tag:refund -tag:old seconds>5 "thank you"
 
-A term is a word, a phrase in double quotes, `verdict:`, `tag:` or `label:` with a value, or `metric.NAME` or `seconds` with a
-sign and a number. A minus before a term excludes what it selects. In quotes, a backslash makes the next character plain.
+A term is a word, a phrase in double quotes, `verdict:`, `tag:`, `label:` or `flipped:` with a value, or `metric.NAME`,
+`seconds`, `tokens` or `cost` with a sign and a number. A minus before a term excludes what it selects. `OR` joins the terms
+beside it, before all others are joined: `a OR b c` is (a or b) and c. In quotes, a backslash makes the next character plain.
 """
 
 import math
@@ -13,11 +14,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 
 from evalmark.core.text import one_line
 from evalmark.core.values.score import Verdict
 from evalmark.scoring.binding.scores import TOLERANCE
-from evalmark.storage.queries.filter import ResultFilter
+from evalmark.storage.queries.filter import Measure, ResultFilter
 
 VERDICT_VALUES: Mapping[str, Verdict] = {
     "pass": "pass",
@@ -50,18 +52,25 @@ LABEL_WORDS = {
     "none": "not labelled",
     "not-mine": "not labelled by me",
 }
+FLIPPED_WORDS = {
+    "worse": "worse since the previous run",
+    "better": "better since the previous run",
+    "any": "worse or better since the previous run",
+}
+_MEASURES: Mapping[str, Measure] = {"seconds": "seconds", "tokens": "tokens", "cost": "cost"}
+_EXAMPLES = {"verdict": "fail", "tag": "refund", "label": "bad", "flipped": "worse"}
 _SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+|"', re.DOTALL)
 _TERM = re.compile(r'-?(?:"(?:[^"\\]|\\.)*"|[^\s"])+|"', re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z]+):(?!//)(.*)", re.DOTALL)
 _METRIC = re.compile(r'metric\.("(?:[^"\\]|\\.)*"|[^<>="]*)(<=|>=|<|>|=)?(.*)', re.DOTALL)
-_COMPARED = re.compile(r"(.+?)(<=|>=|<|>)(-?[\d.]+)", re.DOTALL)
-_SECONDS = re.compile(r"seconds(<=|>=|<|>|=)(.*)", re.DOTALL)
-_FIELDS = "verdict:, tag:, label:, metric. or seconds"
+_COMPARED = re.compile(r"(\w[\w.-]*?):?(<=|>=|<|>|=)(-?[\d.]+)", re.DOTALL)
+_MEASURED = re.compile(rf"({'|'.join(_MEASURES)})(?::|(?=[<>=]))(<=|>=|<|>|=)?(.*)", re.DOTALL | re.IGNORECASE)
+_FIELDS = "verdict:, tag:, label:, flipped:, metric.NAME, seconds, tokens or cost"
 MOST_TERMS = 20
 _CONNECTIVES = {
     "AND": "every condition has to hold anyway: leave AND out",
-    "OR": "OR is not supported: every condition has to hold. For one of several verdicts write verdict:fail,error",
+    "OR": "OR stands between two conditions, one of which has to hold: verdict:fail OR label:bad",
     "NOT": "to exclude something, write a minus before it: -tag:refund",
 }
 
@@ -75,10 +84,25 @@ class SearchTerm:
     words: str
     """The same in plain words, for readers."""
     condition: ResultFilter | None = None
-    """None for a condition on labels, which the store does not know."""
-    label: str = ""
-    """A filter on labels; empty for other conditions."""
+    """None for a condition that has to be looked up, or for alternatives."""
+    lookup: str = ""
+    """What has to be looked up for this run: `label:` and a filter on labels, or `flipped:` and a change; else empty."""
     excludes: bool = False
+    alternatives: tuple["SearchTerm", ...] = ()
+    """Conditions joined by OR."""
+
+    @property
+    def lookups(self) -> frozenset[str]:
+        """All that has to be looked up for this condition."""
+        own = [self.lookup] if self.lookup else []
+        return frozenset(chain(own, *(one.lookups for one in self.alternatives)))
+
+    def filter(self, found: Mapping[str, ResultFilter]) -> ResultFilter:
+        """Return the condition as a filter; `found` has the filter of each lookup."""
+        if self.alternatives:
+            return ResultFilter(any_of=tuple(one.filter(found) for one in self.alternatives))
+        condition = found[self.lookup] if self.condition is None else self.condition
+        return ResultFilter(excluding=(condition,)) if self.excludes else condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,24 +115,20 @@ class SearchQuery:
     """Why the query cannot be read, as one sentence with the next step; empty if it can."""
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The filters on labels."""
-        return tuple(term.label for term in self.terms if term.label)
+    def lookups(self) -> frozenset[str]:
+        """All that has to be looked up for the conditions."""
+        return frozenset(chain.from_iterable(term.lookups for term in self.terms))
 
     def without(self, number: int) -> str:
         """Return the text without the term of this number, counted from 0."""
         return " ".join(term.text for at, term in enumerate(self.terms) if at != number)
 
     def restrict(self, filters: ResultFilter) -> ResultFilter:
-        """Add the conditions of the terms to a filter; a query with a problem selects nothing."""
+        """Add the conditions that need no lookup to a filter; a query with a problem selects nothing."""
         if self.problem:
             return replace(filters, numbers=frozenset())
-        known = [(term.excludes, term.condition) for term in self.terms if term.condition is not None]
-        return replace(
-            filters,
-            also=(*filters.also, *(condition for excludes, condition in known if not excludes)),
-            excluding=(*filters.excluding, *(condition for excludes, condition in known if excludes)),
-        )
+        known = (term.filter({}) for term in self.terms if not term.lookups)
+        return replace(filters, also=(*filters.also, *known))
 
 
 class _QueryError(Exception):
@@ -133,7 +153,7 @@ def parse_search_query(text: str, metrics: Collection[str]) -> SearchQuery:
     """
     text = text.strip()
     try:
-        return SearchQuery(text=text, terms=tuple(_term(part, metrics) for part in _parts(text)))
+        return SearchQuery(text=text, terms=tuple(_group(parts, metrics) for parts in _groups(_parts(text))))
     except _QueryError as error:
         return SearchQuery(text=text, problem=str(error))
 
@@ -158,32 +178,66 @@ def _parts(text: str) -> Iterator[str]:
         yield match[0]
 
 
+def _groups(parts: Iterator[str]) -> Iterator[list[str]]:
+    """Yield the terms that OR joins, each without a neighbour alone."""
+    group: list[str] = []
+    is_joined = False
+    for part in parts:
+        if part == "OR":
+            if not group or is_joined:
+                raise _connective_error(part)
+            is_joined = True
+        elif is_joined:
+            group, is_joined = [*group, part], False
+        else:
+            if group:
+                yield group
+            group = [part]
+    if is_joined:
+        raise _connective_error("OR")
+    if group:
+        yield group
+
+
+def _connective_error(word: str) -> _QueryError:
+    advice = _CONNECTIVES[word]
+    return _QueryError(f"{advice[:1].upper()}{advice[1:]}; put the word in quotes to search for it.")
+
+
+def _group(parts: list[str], metrics: Collection[str]) -> SearchTerm:
+    terms = tuple(_term(part, metrics) for part in parts)
+    if len(terms) == 1:
+        return terms[0]
+    return SearchTerm(text=" OR ".join(parts), words=" or ".join(term.words for term in terms), alternatives=terms)
+
+
 def _term(part: str, metrics: Collection[str]) -> SearchTerm:
     excludes = part.startswith("-") and len(part) > 1
     body = part[1:] if excludes else part
     if body.startswith("metric."):
         term = _metric_term(body, metrics)
-    elif (compared := _SECONDS.fullmatch(body)) is not None:
-        term = _seconds_term(compared[1], compared[2])
+    elif (measured := _MEASURED.fullmatch(body)) is not None:
+        term = _measure_term(measured[1].lower(), measured[2] or "", measured[3])
     elif (field := _FIELD.fullmatch(body)) is not None:
         term = _field_term(field[1], field[2])
     else:
         term = _text_term(body, metrics)
     if not excludes:
         return replace(term, text=part)
-    if term.label:
-        raise _QueryError(f"A filter on labels cannot be excluded: leave out the minus of {one_line(part, 40)}.")
     return replace(term, text=part, words=f"not {term.words}".replace("not has", "without"), excludes=True)
 
 
 def _text_term(body: str, metrics: Collection[str]) -> SearchTerm:
     if body in _CONNECTIVES:
+        raise _connective_error(body)
+    if (compared := _COMPARED.fullmatch(body)) is not None:
+        name, sign, number = compared.groups()
+        close = get_close_matches(name, [*metrics, *_MEASURES], n=1)
+        known = close[0] if close else "NAME"
+        advice = f"write {known if known in _MEASURES else f'metric.{known}'}{sign}{number}"
         raise _QueryError(
-            f"{_CONNECTIVES[body][:1].upper()}{_CONNECTIVES[body][1:]}; put the word in quotes to search for it."
+            f"To filter by a score, the time, the tokens or the cost, {advice}; to search for this text, put it in quotes."
         )
-    compared = _COMPARED.fullmatch(body)
-    if compared is not None and compared[1] in metrics:
-        raise _QueryError(f"To filter by a score, write metric.{body}; to search for this text, put it in quotes.")
     value = _plain(body)
     if not value.strip():
         raise _QueryError("The quotes are empty; write the text to search for between them.")
@@ -192,21 +246,29 @@ def _text_term(body: str, metrics: Collection[str]) -> SearchTerm:
 
 def _field_term(name: str, written: str) -> SearchTerm:
     value, field = _plain(written), name.lower()
-    if field not in ("verdict", "tag", "label"):
+    if field not in _EXAMPLES:
+        close = get_close_matches(field, [*_EXAMPLES, "metric", *_MEASURES], n=1)
+        advice = f"did you mean {_key(close[0])}?" if close else f"it is {_FIELDS}."
         raise _QueryError(
-            f"There is no filter {one_line(name, 30)}:; it is {_FIELDS}. Put the text in quotes to search for it."
+            f"There is no filter {one_line(name, 30)}:; {advice} Put the text in quotes to search for it."
         )
     if not value:
-        example = {"verdict": "verdict:fail", "tag": "tag:refund", "label": "label:bad"}[field]
-        raise _QueryError(f"{field}: needs a value right after the colon, such as {example}.")
+        raise _QueryError(f"{field}: needs a value right after the colon, such as {field}:{_EXAMPLES[field]}.")
     if field == "tag":
         return SearchTerm(text="", words=f"tagged {one_line(value, 60)}", condition=ResultFilter(tag=value))
     if field == "label":
         label = LABEL_VALUES[_one_of(value, LABEL_VALUES, "label")]
-        return SearchTerm(text="", words=LABEL_WORDS[label], label=label)
+        return SearchTerm(text="", words=LABEL_WORDS[label], lookup=f"label:{label}")
+    if field == "flipped":
+        change = _one_of(value, FLIPPED_WORDS, "flipped")
+        return SearchTerm(text="", words=FLIPPED_WORDS[change], lookup=f"flipped:{change}")
     verdicts = tuple(dict.fromkeys(VERDICT_VALUES[_one_of(one, VERDICT_VALUES, "verdict")] for one in value.split(",")))
     words = " or ".join(VERDICT_WORDS[one] for one in verdicts)
     return SearchTerm(text="", words=words, condition=ResultFilter(verdicts=verdicts))
+
+
+def _key(name: str) -> str:
+    return f"{name}:" if name in _EXAMPLES else "metric.NAME" if name == "metric" else f"{name}>"
 
 
 def _one_of(value: str, known: Collection[str], field: str) -> str:
@@ -241,17 +303,24 @@ def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
     return SearchTerm(text="", words=words, condition=ResultFilter(metric=name, low=low, high=high))
 
 
-def _seconds_term(sign: str, written: str) -> SearchTerm:
+def _measure_term(name: str, sign: str, written: str) -> SearchTerm:
     number = _number(written)
-    if sign == "=" or number is None:
-        raise _QueryError("seconds needs a sign (<, <=, > or >=) and a number of seconds, such as seconds>2.5.")
-    high = math.nextafter(number, -math.inf) if sign == "<" else number
-    low = math.nextafter(number, math.inf) if sign == ">" else number
-    is_slower = sign.startswith(">")
-    condition = ResultFilter(least_seconds=low) if is_slower else ResultFilter(most_seconds=high)
-    word = "slower" if is_slower else "faster"
-    words = f"{number:g} s or {word}" if sign.endswith("=") else f"{word} than {number:g} s"
-    return SearchTerm(text="", words=words, condition=condition)
+    if not sign or number is None:
+        example = {"seconds": "5", "tokens": "1000", "cost": "0.01"}[name]
+        raise _QueryError(f"{name} needs a sign (<, <=, >, >= or =) and a number, such as {name}>{example}.")
+    after = {
+        "<": (None, math.nextafter(number, -math.inf)),
+        "<=": (None, number),
+        ">": (math.nextafter(number, math.inf), None),
+        ">=": (number, None),
+        "=": (number, number),
+    }
+    low, high = after[sign]
+    words = f"{name} {_SIGN_WORDS[sign]} {'$' * (name == 'cost')}{number:g}"
+    if name == "seconds" and sign != "=":
+        word = "slower" if sign.startswith(">") else "faster"
+        words = f"{number:g} s or {word}" if sign.endswith("=") else f"{word} than {number:g} s"
+    return SearchTerm(text="", words=words, condition=ResultFilter(measure=_MEASURES[name], low=low, high=high))
 
 
 def score_range(sign: str, number: float) -> tuple[float | None, float | None]:
