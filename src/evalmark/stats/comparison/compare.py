@@ -124,24 +124,40 @@ def compare_by_case(
 
 
 def compare_targets(
-    run: Run, pairs: Sequence[tuple[str, str]], *, level: float = LEVEL, margin: float = MARGIN
-) -> Iterator[TargetChange]:
-    """Compare pairs of targets of one run one after the other; its results are read once, and p-values are not adjusted yet."""
+    run: Run, pairs: Sequence[tuple[str, str]], metric: str, *, level: float = LEVEL, margin: float = MARGIN
+) -> Iterator[Difference | None]:
+    """Compare pairs of targets of one run in one metric, one after the other; None if a pair has no case with it in common.
+
+    The results of the run are read once. P-values are not adjusted yet.
+    """
     finder = ClusterFinder(run)
-    values, unfinished = target_values(run, finder), _planned_repeats(run)
-    units = {metric.name: metric.unit for metric in run.metrics}
+    values, unfinished = target_values(run, finder, metric=metric), _planned_repeats(run)
     for target, against in pairs:
         yield _TargetPair(
             (target, against), values[target], values[against], (level, margin), (unfinished, unfinished), finder
-        ).whole(units)
+        ).difference(metric)
+
+
+def compare_in_metric(
+    run: Run, baseline: Run, targets: tuple[str, str], metric: str, *, level: float = LEVEL, margin: float = MARGIN
+) -> Difference | None:
+    """Compare a target of a run with one of another run like `compare_targets`."""
+    both = _RunPair(run, baseline, (level, margin), targets, metric)
+    return next((side.difference(metric) for side in both.sides), None)
 
 
 class _RunPair:
     """Two runs, target by target."""
 
     def __init__(
-        self, run: Run, baseline: Run, asked: tuple[float, float], targets: tuple[str, str] | None = None
+        self,
+        run: Run,
+        baseline: Run,
+        asked: tuple[float, float],
+        targets: tuple[str, str] | None = None,
+        metric: str | None = None,
     ) -> None:
+        """With `metric`, only its values are read."""
         level, margin = self.asked = asked
         if not 0 < level < 1 or not 0 <= margin < 1:
             raise ConfigError(
@@ -153,7 +169,8 @@ class _RunPair:
         self.rules = align_rules(run, baseline)
         judged, against = self.rules.runs(run, baseline)
         finder = ClusterFinder(baseline, run)
-        now, before = target_values(judged, finder, first), target_values(against, finder, second)
+        now = target_values(judged, finder, first, metric)
+        before = target_values(against, finder, second, metric)
         self.targets = tuple(now), tuple(before)
         unfinished = _planned_repeats(run), _planned_repeats(baseline)
         self.sides = [
@@ -239,6 +256,14 @@ class _TargetPair:
             is_identical=bool(self.pairs)
             and all(now.has_answered(key, before, was) for key, was in self.pairs.items()),
         )
+
+    def difference(self, metric: str) -> Difference | None:
+        """Return the difference in one metric; None if both targets do not have it, or only as a copy of the verdict."""
+        if metric != VERDICT and not (metric in self.now.metrics and metric in self.before.metrics):
+            return None
+        change = self.change(metric, "")
+        is_new = metric == VERDICT or ((change.difference.n or change.is_lost) and not self.equals_verdict(change))
+        return change.difference if is_new else None
 
     def cases(self, found: TargetChange) -> ComparedCases:
         """Return the values of every metric for each case."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import intern
 
 from evalmark.core.values.plain_data import canonical, fingerprint
 from evalmark.core.values.run import Run
@@ -97,7 +98,7 @@ class MetricValues:
         """Add whether a trial passes."""
         self.count(key, answered=result.output.error is None, failed=result.verdict == "error")
         if result.verdict in ("pass", "fail"):
-            self.values.setdefault(key, []).append(float(result.verdict == "pass"))
+            self.values.setdefault(key, []).append(1.0 if result.verdict == "pass" else 0.0)
         elif result.verdict == "ungated":
             _count(self.skipped, key)
 
@@ -125,28 +126,34 @@ class TargetValues:
     clusters: dict[Key, int] = field(default_factory=dict)
     """The cluster of each case, see `ClusterFinder`."""
 
-    def add(self, result: Result, finder: ClusterFinder) -> None:
-        """Add a result."""
-        trial, key = result.trial, case_key(result.trial)
+    def add(self, result: Result, key: Key, finder: ClusterFinder, metric: str | None = None) -> None:
+        """Add a result of the case with this key; with `metric`, only what a comparison in this metric takes."""
+        trial = result.trial
         _count(self.trials, key)
         if result.output.error is not None:
             _count(self.failed, key)
-        else:
-            value = result.output.value
-            self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
-        if keys := own_calls(result):
-            self.replies[key] = hash((self.replies.get(key), keys))
+        if metric is None:
+            self._add_output(result, key)
         if key not in self.cases:
-            self.cases[key] = case_fingerprint(trial)
+            self.cases[key] = intern(case_fingerprint(trial))
             self.sources.setdefault(key[0], (trial.dataset, trial.mode))
             self.clusters[key] = finder.find(trial)
-            if trial.case.tags:
+            if trial.case.tags and metric is None:
                 self.tags[key] = trial.case.tags
             if trial.case.has_generated_id:
                 self.asked[key] = trial.case.input
         self.metrics.setdefault(VERDICT, MetricValues()).add_verdict(key, result)
         for score in result.scores:
-            self.metrics.setdefault(score.name, MetricValues()).add(key, score, answered=result.output.error is None)
+            if metric in (None, score.name):
+                column = self.metrics.setdefault(score.name, MetricValues())
+                column.add(key, score, answered=result.output.error is None)
+
+    def _add_output(self, result: Result, key: Key) -> None:
+        if result.output.error is None:
+            value = result.output.value
+            self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
+        if keys := own_calls(result):
+            self.replies[key] = hash((self.replies.get(key), keys))
 
     def has_answered(self, key: Key, other: "TargetValues", was: Key) -> bool:
         """Return whether a case has the same outputs and scores as in another run."""
@@ -162,15 +169,22 @@ class TargetValues:
         return all(column.has_same_scores(key, other.metrics[name], was) for name, column in self.metrics.items())
 
 
-def target_values(run: Run, finder: ClusterFinder, target: str | None = None) -> dict[str, TargetValues]:
-    """Read the values of each target of a run, or of one, in one pass; trials that do not count for the headline are left out."""
+def target_values(
+    run: Run, finder: ClusterFinder, target: str | None = None, metric: str | None = None
+) -> dict[str, TargetValues]:
+    """Read the values of each target of a run, or of one, in one pass; trials that do not count for the headline are left out.
+
+    With `metric`, only its values and the verdicts are read.
+    """
     found: dict[str, TargetValues] = {}
+    keys: dict[Key, Key] = {}  # one object for a case of all targets
     for result in run.results:
         if target not in (None, result.trial.target) or left_out(result.trial.case) is not None:
             continue
         if (columns := found.get(result.trial.target)) is None:
             columns = found[result.trial.target] = TargetValues()
-        columns.add(result, finder)
+        key = case_key(result.trial)
+        columns.add(result, keys.setdefault(key, key), finder, metric)
     return found
 
 

@@ -16,8 +16,7 @@ from evalmark.stats.summary.pareto import CostCollector, PriceLookup, TargetCost
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary, TrialCounts
 
-from .change import TargetChange
-from .compare import compare, compare_targets
+from .compare import compare_in_metric, compare_targets
 from .metric_values import VERDICT
 
 Standing = Literal["frontier", "dominated", "not told apart"]
@@ -177,24 +176,19 @@ def _differences(
     runs: Sequence[Run], places: Sequence[tuple[int, str]], metric: str, level: float, margin: float
 ) -> dict[tuple[int, int], Difference]:
     """Return the difference of each pair of rows in a metric, without those that have no case with it in common."""
-    differences: dict[tuple[int, int], Difference | None] = {}  # a change has all changed cases, so none is kept
+    differences: dict[tuple[int, int], Difference | None] = {}
     for number, run in enumerate(runs):
         rows = [row for row, (of, _) in enumerate(places) if of == number]
         inside = list(combinations(rows, 2))
         names = [(places[row][1], places[other][1]) for row, other in inside]
-        found = compare_targets(run, names, level=level, margin=margin) if inside else ()
-        differences |= {pair: _difference([change], metric) for pair, change in zip(inside, found, strict=True)}
+        found = compare_targets(run, names, metric, level=level, margin=margin) if inside else ()
+        differences |= dict(zip(inside, found, strict=True))
     for pair in combinations(range(len(places)), 2):
         (first, target), (second, other) = (places[row] for row in pair)
         if first != second:
-            both = compare(runs[first], runs[second], level=level, margin=margin, targets=(target, other))
-            differences[pair] = _difference(both.targets, metric)
+            runs_compared = runs[first], runs[second]
+            differences[pair] = compare_in_metric(*runs_compared, (target, other), metric, level=level, margin=margin)
     return {pair: difference for pair in sorted(differences) if (difference := differences[pair]) is not None}
-
-
-def _difference(compared: Sequence[TargetChange], metric: str) -> Difference | None:
-    changes = (change for target in compared for change in (target.overall, *target.metrics) if change.name == metric)
-    return next((change.difference for change in changes), None)
 
 
 def _unknown(rows: Sequence[TradeOff]) -> tuple[Criterion, ...]:
