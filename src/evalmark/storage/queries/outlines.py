@@ -26,13 +26,13 @@ def read_outlines(db: Connection, run: int) -> list[ResultOutline]:
         select number, dataset, case_id, target, mode, verdict from result
         where run = ? and pass > 0 order by source, dataset, position, repeat, target, mode
     """
-    names: dict[Any, str] = {}  # the same text again and again: one object of each
+    names: dict[Any, Any] = {}  # the same text again and again: one object of each
 
-    def name(value: Any) -> str:
-        return names.setdefault(value, from_sql(value))
+    def name(value: Any) -> Any:
+        return names.get(value) or names.setdefault(value, from_sql(value))
 
     return [
-        ResultOutline(number, name(dataset), from_sql(case), name(target), read_mode(mode), verdict)
+        ResultOutline(number, name(dataset), name(case), name(target), read_mode(name(mode)), name(verdict))
         for number, dataset, case, target, mode, verdict in db.execute(sql, (run,))
     ]
 
