@@ -52,13 +52,21 @@ def kept(world):
             r"\?q=verdict%3Afail&",
             id="the address of a page of a colleague, without his token",
         ),
+        pytest.param(
+            "/runs/20261121-101500-3f9a?verdict=fail#step 3",
+            r"\?verdict=fail&",
+            id="a place on a page, which comes behind the token",
+        ),
     ],
 )
 def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_interrupted(kept, named, query):
     command = [sys.executable, "-m", "evalmark", "view", named, "--no-open", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         first, second = process.stdout.readline(), process.stdout.readline()
-        assert re.fullmatch(rf"http://127\.0\.0\.1:\d+/runs/20261121-101500-3f9a{query}token=[\w-]{{32}}\n", first)
+        assert re.fullmatch(
+            rf"http://127\.0\.0\.1:\d+/runs/20261121-101500-3f9a{query}token=[\w-]{{32}}(#step%203)?\n", first
+        )
+        assert first.endswith("#step%203\n") is ("#" in named)
         process.send_signal(signal.SIGINT)
         _, complained = process.communicate(timeout=30)
     assert "Stop the viewer with Ctrl+C" in second

@@ -65,12 +65,14 @@ SHOWN = """[...document.querySelectorAll('header, button, input, select')].filte
 SMALL = """() => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, summary, textarea')]
     .filter(one => one.checkVisibility({visibilityProperty: true}) && !one.closest('.visually-hidden, .skip')
         && !(one.localName === 'a' && getComputedStyle(one).display === 'inline'))
-    .map(one => [Math.max(
-        (['checkbox', 'radio'].includes(one.type) && one.labels[0] || one).getBoundingClientRect().height,
-        getComputedStyle(one, '::after').position === 'absolute' ? parseFloat(getComputedStyle(one, '::after').height) : 0,
-    ), one])
-    .filter(([height]) => height > 1 && height < 43.5)
-    .map(([height, one]) => `${height} high: ${one.outerHTML.slice(0, 120)}`)"""
+    .map(one => {
+        const box = (['checkbox', 'radio'].includes(one.type) && one.labels[0] || one).getBoundingClientRect();
+        const after = getComputedStyle(one, '::after');
+        const more = side => after.position === 'absolute' ? parseFloat(after[side]) || 0 : 0;
+        return [Math.max(box.width, more('width')), Math.max(box.height, more('height')), one];
+    })
+    .filter(([width, height]) => width > 1 && height > 1 && Math.min(width, height) < 43.5)
+    .map(([width, height, one]) => `${width} wide, ${height} high: ${one.outerHTML.slice(0, 120)}`)"""
 """What a finger misses on a small screen; links within lines of text are exempt."""
 TOO_WIDE = "width => document.documentElement.scrollWidth > width ? ['wider than its window'] : []"
 ALL_LAID_OUT = "*, *::details-content { content-visibility: visible !important }"

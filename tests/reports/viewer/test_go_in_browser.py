@@ -65,3 +65,9 @@ def test_the_link_in_the_header_opens_it_too(tab):
     tab.click("a.go")
     expect(tab.locator("dialog.palette li")).not_to_have_count(0)
     assert tab.url.endswith(PAGE)
+
+
+def test_the_command_for_a_colleague_names_the_place_on_the_page(tab):
+    tab.goto(f"{tab.origin}{PAGE}/results/2#step-1")
+    tab.keyboard.press("Control+k")
+    expect(tab.locator("dialog.palette .share code")).to_have_text(f"evalmark view '{PAGE}/results/2#step-1'")

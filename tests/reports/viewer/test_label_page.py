@@ -301,6 +301,19 @@ def test_agreement_is_shown_to_whoever_is_done(own):
     assert [place for _, place in re.findall(r'<a href="([^"]*)">Output (\d)</a>', page)] == ["6"]
 
 
+def test_at_the_end_the_page_names_the_commands_that_use_the_labels(ann):
+    recorded = ann.says_all("++++++")
+    chosen = ann.looks(f"/label/queue?what=run%3A{RUN}&verdict=fail&tag=odd")
+    while heading(chosen).startswith("Output"):
+        chosen = ann.says(chosen, "up")
+    for page, flag in ((recorded, ""), (chosen, " --all-labels")):
+        assert heading(page).startswith("All ")
+        assert re.findall(r"<dt><code>(.*?)</code></dt>", page) == [
+            f"evalmark audit {RUN}{flag}",
+            f"evalmark calibrate {RUN}",
+        ]
+
+
 def test_people_who_both_always_say_the_same_cannot_be_told_from_luck(own):
     Rater(own, "ann").says_all("++++++")
     page = Rater(own, "bob").says_all("++++++")
@@ -331,6 +344,7 @@ def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
         page = ann.says(page, "down" if place == 2 else "up")
     assert heading(page) == "All 3 labelled"
     assert '<a href="/sessions?project=demo">' in page
+    assert "<code>evalmark export sessions:demo -o cases.jsonl</code>" in page
     found = store.sessions.labelled_answers("demo")
     assert (len(found.labelled), sum(one.liked for one in found.labelled)) == (3, 2)
 

@@ -364,3 +364,21 @@ def test_pages_of_labelling_fit_their_window_and_run_nothing_foreign(browser, ad
     assert too_wide(person.page) == []
     assert person.page.locator("main script, main img, main iframe").count() == 0
     assert person.faults == []
+
+
+def test_a_digit_leads_to_the_row_of_a_score_and_the_next_key_labels_it(browser, address):
+    person = Person(browser, address)
+    page = person.goes(run_path(RUN))
+    page.click("tbody a.name >> nth=0")
+    page.wait_for_selector("h1.input-title")
+    page.wait_for_load_state("load")
+    for digit in ("2", "1", "2"):
+        page.keyboard.press(digit)
+        held = page.locator(f"#score-{digit}")
+        expect(held).to_be_focused()
+        expect(held).to_be_in_viewport()
+        expect(held.locator("form.label")).to_be_in_viewport()
+        expect(held.locator(".reason > details")).to_have_attribute("open", "")
+    page.keyboard.press("w")
+    expect(page.locator("#score-2 .labelled")).to_have_text("wrong")
+    assert person.faults == []

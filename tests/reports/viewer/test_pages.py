@@ -270,6 +270,53 @@ def test_a_case_says_in_one_sentence_why_it_ended_so(app, number, sentence, deci
     assert text.count('class="score-row deciding"') == deciding == words(text).count("decided the verdict")
 
 
+def test_a_case_shows_its_scores_in_short_and_each_leads_to_its_row(app):
+    text = page(app, f"{PAGE}/results/1")
+    strip = re.search(r'<ul class="score-strip".*?</ul>', text, re.DOTALL)[0]
+    assert [words(part) for part in strip.split("</li>")[:-1]] == [
+        "✗ failed similarity 0.250",
+        "· ungated correct 4 of 1..5 (0.75)",
+    ]
+    assert all(
+        f'<tr id="{row}" tabindex="-1" data-key="{n}"' in text for n, row in enumerate(("score-1", "score-2"), 1)
+    )
+    assert re.findall(r'href="#(score-\d)"', strip) == ["score-1", "score-2"]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_folded"),
+    [
+        pytest.param("word " * 700, True, id="many characters"),
+        pytest.param("- item\n" * 40, True, id="many lines"),
+        pytest.param("word " * 100, False, id="a short output"),
+    ],
+)
+def test_a_long_output_is_folded_and_all_of_it_is_there(store, value, is_folded):
+    keep(store, a_run(), [replace(result(1, value=value), scores=())])
+    text = page(shown(store), f"{PAGE}/results/1")
+    assert text.count('<details class="fold">') == is_folded
+    assert words(text).count("word") + words(text).count("item") >= value.count("word") + value.count("item")
+
+
+@pytest.mark.parametrize(
+    ("errors", "sentence"),
+    [
+        pytest.param((None, "503", "503"), "2 of 3 tool calls failed", id="some"),
+        pytest.param(("503",), "the only tool call failed", id="the only one"),
+        pytest.param((None,), "", id="none"),
+    ],
+)
+def test_failed_tool_calls_are_counted_where_the_verdict_is_explained_and_in_the_list(store, errors, sentence):
+    calls = tuple(ToolCall(name="find", error=error) for error in errors)
+    keep(store, a_run(), [result(1, tool_calls=calls)])
+    text, listed = page(shown(store), f"{PAGE}/results/1"), page(shown(store), PAGE)
+    failed = [n for n, error in enumerate(errors, start=1) if error]
+    cause = re.search(r'<p class="cause.*?</p>', text, re.DOTALL)[0]
+    assert words(cause).endswith(f"! {sentence}") is bool(sentence)
+    assert re.findall(r'href="#(step-\d)"', cause) == [f"step-{n}" for n in failed[:1]]
+    assert sentence in listed if sentence else "tool call" not in listed
+
+
 def test_from_case_to_case_as_they_were_filtered(app):
     text = page(app, f"{PAGE}?verdict=fail&tag=odd")
     first, second = (html.unescape(link) for link in re.findall(r'<a class="name" href="([^"]*)"', text)[:2])
@@ -312,6 +359,20 @@ def test_the_download_has_everything(app):
 )
 def test_an_address_that_leads_nowhere_says_so(app, address):
     assert "Not found" in page(app, address, 404)
+
+
+@pytest.mark.parametrize(
+    ("address", "links"),
+    [
+        (f"{PAGE}/results/999", [f"{PAGE}#cases", "/"]),
+        ("/runs/none", ["/"]),
+        ("/runs/none/results/3", ["/"]),
+        ("/sessions/none", ["/sessions", "/"]),
+    ],
+)
+def test_what_is_not_found_leads_to_the_pages_around_it(app, address, links):
+    text = page(app, address, 404).partition("<main")[2]
+    assert re.findall(r'<li><a href="([^"]+)"><bdi>', text) == links
 
 
 def test_a_run_that_is_deleted_while_it_is_looked_at_is_not_found(store, own):

@@ -8,7 +8,7 @@ import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import typer
 
@@ -149,7 +149,7 @@ def _first_page(store: "Store", run: str | None, sample: int | None) -> str:
 
 
 def _page_of(store: "Store", address: str, sample: int | None) -> str:
-    """Return the path and query of an address, which may be of a viewer elsewhere, without its token.
+    """Return the path, query and fragment of an address, which may be of a viewer elsewhere, without its token.
 
     Raises:
         ConfigError: it is combined with a sample, or is no address of a page.
@@ -167,7 +167,9 @@ def _page_of(store: "Store", address: str, sample: int | None) -> str:
     if (match := re.match(r"/runs/([^/]+)", path)) is not None:
         store.run(decode_name(match[1]))
     query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in ENTRIES])
-    return f"{path}?{query}" if query else path
+    # Spaces and signs that a terminal could take for its own are escaped; a browser sends no fragment.
+    fragment = quote(parts.fragment, safe="%=&;,:@/?!~*'()+$-._")
+    return path + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
 
 
 def _author() -> str:

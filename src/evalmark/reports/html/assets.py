@@ -107,7 +107,7 @@ SHORTCUTS = (
     Shortcut(("u", "d"), "label it good (thumb up) or bad (thumb down)", "labels"),
     Shortcut(("c",), "write a comment", "labels"),
     Shortcut(("r", "w"), "on the page of a case: say that a score is right or wrong", "viewer"),
-    Shortcut(("1", "9"), "on the page of a case: open the reason of a score", "viewer"),
+    Shortcut(("1", "9"), "on the page of a case: go to a score and open its reason", "viewer"),
     Shortcut(("e", "x"), "in a timeline: go to the next failed step, unfold all steps", "viewer"),
     Shortcut(("s", "z"), "in a queue: skip, undo", "viewer"),
     Shortcut(

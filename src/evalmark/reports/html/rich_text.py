@@ -9,6 +9,8 @@ from .escaping import LONGEST, source_text
 from .markdown import draw_markdown, mark_sentences
 from .structures import draw_structure
 
+_LONG, _MANY = 2_400, 30
+"""Characters, and lines or blocks, of what takes more than a screen."""
 _OF_A_MEMBER = 25
 """Characters of an average member of a JSON object."""
 
@@ -26,6 +28,12 @@ class RichText(NamedTuple):
     @property
     def is_cut(self) -> bool:
         return self.length > self.shown
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes more than a screen, by its characters, lines and blocks."""
+        lines = sum(map(self.html.count, ("\n", "<p>", "<li>", "<tr>", "<div>")))
+        return self.shown > _LONG or lines > _MANY
 
 
 def rich_text(

@@ -3,8 +3,9 @@
 //                   cursor is the focus on the first link or <summary> of a row, so Enter opens it, as `o` does; `h` and `l` move
 //                   between the links of a row. The row has aria-current="true".
 //   data-flip       on a row: a case that flipped; `n` and `p` go to the next and previous one.
-//   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field. On a page with rows, the element in
-//                   the current row comes first, then one outside of rows; else the first on the page.
+//   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field; on a table row with a tabindex: it
+//                   focuses the row and opens what is folded in it. On a page with rows, the element in the current row comes
+//                   first, then one outside of rows; else the first on the page.
 //   data-first      on a part of a row or of the page: its elements with data-key come before others.
 // `/` focuses the search field; without one it dispatches evalmark:go, for pages that search elsewhere. Esc leaves a field, `?`
 // opens the list of shortcuts (assets.py). No shortcut acts while the user types, or with Ctrl, Alt or Meta; the list has a
@@ -151,12 +152,22 @@ function act(key, hasRows) {
 
 function use(found) {
   if (found.matches("input, textarea, select")) return into(found);
+  if (found.matches("tr")) return unfold(found);
   if (found.matches("a[href]:not([href^='#'])")) isLeaving = true;
   if (found.matches("summary")) {
     found.focus();
     show(found.closest("tr, li") ?? found, false);
   }
   found.click();
+  return true;
+}
+
+// Focus a row, with its folded part open.
+function unfold(row) {
+  const folded = row.querySelector("details");
+  if (folded) folded.open = true;
+  row.focus({ preventScroll: true });
+  show(row, false);
   return true;
 }
 

@@ -51,6 +51,20 @@ def steps_title(output: Output) -> str:
     return " · ".join([*parts, count(len(turns), "message")] if turns else parts)
 
 
+def failed_tool_calls(output: Output) -> str:
+    """Say how many tool calls failed; empty if none did.
+
+    >>> failed_tool_calls(Output(tool_calls=(ToolCall(name="find"), ToolCall(name="refund", error="no such order"))))
+    '1 of 2 tool calls failed'
+    """
+    # Like the steps, the calls are those of the transcript where there is one.
+    calls = [event for event in output.transcript or output.tool_calls if isinstance(event, ToolCall)]
+    failed = sum(call.error is not None for call in calls)
+    if not failed:
+        return ""
+    return "the only tool call failed" if len(calls) == 1 else f"{failed:,} of {len(calls):,} tool calls failed"
+
+
 def tokens_used(usage: Usage) -> str:
     """Format input and output tokens, with cached and reasoning tokens.
 

@@ -1,7 +1,8 @@
 """The viewer as an ASGI application: all pages, static files and error pages."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from evalmark.core.errors import NotFoundError, StoreBusyError, StoreError
+from evalmark.core.errors import EvalmarkError, NotFoundError, StoreBusyError, StoreError
+from evalmark.core.text import one_line
 from evalmark.reports.html.assets import compared_cases_style, script, stylesheet
 from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
+from evalmark.reports.viewer.urls.paths import decode_name, run_path
 from evalmark.reports.viewer.urls.queries import QUEUE
 from evalmark.storage.store.store import Store
 
@@ -131,16 +134,36 @@ def _missing(context: PageContext, request: Request, error: Exception) -> Respon
     if message == "Not Found":
         message = "There is no page with this address."
     title = "Not found" if status == 404 else "Not done"
-    return context.page(request, "error.html", {"title": title, "message": message}, status)
+    return _error_page(context, request, title, message, status)
+
+
+def _error_page(context: PageContext, request: Request, title: str, message: str, status: int) -> Response:
+    """Show a message, with links to the pages around the one that was requested."""
+    links = [*_around(context, request.url.path)] if status < 500 else []
+    values = {"title": title, "message": message, "links": [*links, ("/", "All runs")]}
+    return context.page(request, "error.html", values, status)
+
+
+def _around(context: PageContext, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the address and name of each page that a path lies below."""
+    match path.strip("/").split("/"):
+        case ["runs", name, _, *_]:
+            with suppress(EvalmarkError):
+                run = context.view.store.run(decode_name(name))
+                yield f"{run_path(run.id)}#cases", f"Cases of {one_line(run.name, 60) or run.id}"
+        case ["sessions", _, *_]:
+            yield "/sessions", "All sessions"
+        case ["label", *_]:
+            yield "/label", "Choose what to label"
 
 
 def _broken(context: PageContext, request: Request, error: Exception) -> Response:
     """Error page of a store that is damaged, from a newer evalmark, or busy."""
     status = 503 if isinstance(error, StoreBusyError) else 500
-    return context.page(request, "error.html", {"title": "The store cannot be read", "message": str(error)}, status)
+    return _error_page(context, request, "The store cannot be read", str(error), status)
 
 
 def _failed(context: PageContext, request: Request, error: Exception) -> Response:
     """Error page of an internal error; details are printed on the terminal only."""
     message = "evalmark failed to make this page. The error is printed where the viewer was started."
-    return context.page(request, "error.html", {"title": "Failed", "message": message}, 500)
+    return _error_page(context, request, "Failed", message, 500)

@@ -27,7 +27,7 @@ from evalmark.tracing.annotations.labels import result_subject
 from .case_history import case_history
 from .comparisons import nearest_comparison, only_flipped
 from .labels import LabelView, form_fields, label_views
-from .page_context import PageContext
+from .page_context import PageContext, no_result
 from .run_page import query_of
 from .store_view import StoreView
 
@@ -82,7 +82,7 @@ def show(context: PageContext, request: Request) -> Response:
     with context.view.figures.give_way():
         values = page_values(context.view, run, context.number(request), query)
     if values is None:
-        raise HTTPException(404, f"{run.id} does not have this result any more.")
+        raise HTTPException(404, no_result(run.id))
     labels = _all_labels(context, request, run, values["result"])
     return context.page(request, "case.html", {**values, "view": labels[0], "score_views": labels[1:]})
 
@@ -92,7 +92,7 @@ def download(context: PageContext, request: Request) -> Response:
     run, number = context.run(request), context.number(request)
     result = context.view.browsing(run).result(number)
     if result is None:
-        raise HTTPException(404, f"{run.id} does not have this result any more.")
+        raise HTTPException(404, no_result(run.id))
     text = json.dumps(mask_secrets_in_data(plain(result)), ensure_ascii=True, indent=2)
     headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
     return Response(text, media_type="application/json", headers=headers)

@@ -1,5 +1,6 @@
 """Pages to label outputs one by one, blind to scores and other labels, and to show agreement at the end."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from evalmark.core.errors import ConfigError, NotFoundError
 from evalmark.core.text import count, one_line
 from evalmark.core.values.label import LabelSample, about_output
 from evalmark.core.values.run import Run
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
 from evalmark.reports.viewer.urls.queries import QUEUE, VERDICTS, LabelQueueQuery, parse_label_queue_query
@@ -182,9 +184,11 @@ def show(context: PageContext, request: Request) -> Response:
     query = replace(query, run=source.run)
     undo = None if part.last is None else _fields(source, items[part.last])
     last = "" if part.last is None else part.thumbs[items[part.last].about][by]
+    choice = _choice_text(source, query, items)
     values = {"query": query, "part": part, "at": at, "queue": QUEUE, "source": source, "undo": undo, "last": last}
-    values["choice"] = _choice_text(source, query, items)
+    values["choice"] = choice
     if at is None:
+        values["commands"] = _next_commands(context, source, is_drawn=choice[1].startswith("Recorded"))
         return context.page(
             request, "agreement.html", {**values, **_agreed(source, part), "encode_query_name": encode_query_name}
         )
@@ -268,6 +272,33 @@ def _agreed(source: OutputSource, part: AnnotatorProgress) -> Mapping[str, Any]:
     places = {item.about: at for at, item in enumerate(part.items, start=1)}
     disputed = [(places[about], source.view(part.items[places[about] - 1])) for about in agreement.disputed[:_DISPUTED]]
     return {"agreement": agreement, "disputed": disputed}
+
+
+def _next_commands(context: PageContext, source: OutputSource, *, is_drawn: bool) -> list[tuple[str, str]]:
+    """List the commands that use the labels of a queue, and what each is for; `is_drawn`: its sample is recorded."""
+    flags = context.view.flags
+    thresholds = "learns thresholds that let few outputs pass that people call bad"
+    if not source.run:
+        name = shlex.quote(source.project)
+        return [
+            (f"evalmark calibrate {name} --metric NAME{flags}", thresholds),
+            (
+                f"evalmark export {shlex.quote(SESSIONS_PREFIX + source.project)} -o cases.jsonl{flags}",
+                "writes the labelled outputs as a dataset",
+            ),
+        ]
+    if not context.view.store.run(source.run).metrics:
+        return [
+            (
+                f"evalmark rescore {source.run} --metric NAME{flags}",
+                "adds a metric to the run, which labels can then audit",
+            )
+        ]
+    audit = f"evalmark audit {source.run}{'' if is_drawn else ' --all-labels'}{flags}"
+    return [
+        (audit, "measures how well each metric agrees with people, and corrects its pass rate"),
+        (f"evalmark calibrate {source.run}{flags}", thresholds),
+    ]
 
 
 def _fields(source: OutputSource, item: QueueItem) -> Mapping[str, str]:

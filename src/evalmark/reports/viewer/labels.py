@@ -16,7 +16,7 @@ from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.storage.store.store import Store
 from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, result_subject, save_labels, span_subject
 
-from .page_context import PageContext
+from .page_context import PageContext, no_result
 
 PART = "x-evalmark-part"
 """Header by which a script requests only the form."""
@@ -134,7 +134,7 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
     run = store.run(decode_name(form["run"]))
     result = context.view.browsing(run).result(number)
     if result is None:
-        raise NotFoundError(f"{run.id} does not have this result any more.")
+        raise NotFoundError(no_result(run.id))
     metric = decode_name(form["metric"]) if form.get("metric") else None
     return result_subject(run.id, result, metric), form_fields(run.id, number, metric or "")
 

@@ -13,6 +13,7 @@ from evalmark.core.values.score import Result, Score
 from evalmark.reports.html.escaping import LONGEST, source_text
 from evalmark.reports.html.rich_text import RichText, rich_text
 from evalmark.reports.text.gate_marks import trials_decided
+from evalmark.reports.text.transcripts import failed_tool_calls
 from evalmark.reports.text.verdicts import raised_at, score_kind, score_text
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.stats.summary.summary import MetricSummary, Summary
@@ -64,6 +65,8 @@ class ReadingRow:
     """Whether the output is exactly the expected one."""
     scores: tuple[ScoreLine, ...]
     more_scores: int
+    failed_tools: str = ""
+    """How many tool calls of an agent failed; empty if none did."""
 
     @property
     def is_cut(self) -> bool:
@@ -189,6 +192,7 @@ class _RowTexts:
             is_as_expected=same,
             scores=tuple(scores[:_SCORES] if self.lines else scores),
             more_scores=max(0, len(scores) - _SCORES) if self.lines else 0,
+            failed_tools=failed_tool_calls(output),
         )
 
     def _drawn(self, value: Any) -> RichText:

@@ -34,7 +34,7 @@ from .comparisons import earlier_comparison, only_flipped
 from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import live_update, not_modified, run_mark
-from .page_context import PageContext
+from .page_context import PageContext, no_result
 from .reading_rows import reading_rows, sort_orders, worst_first
 from .store_view import StoreView
 
@@ -182,7 +182,7 @@ def show_row(context: PageContext, request: Request) -> Response:
     run, number = context.run(request), context.number(request)
     result = context.view.browsing(run).result(number)
     if result is None:
-        raise HTTPException(404, f"{run.id} does not have this result any more.")
+        raise HTTPException(404, no_result(run.id))
     row = _row(number, [NumberedResult(number=number, verdict=result.verdict, result=result)], run)
     query = replace(query_of(context, request, run), density="full")
     subject = result_subject(run.id, result)

@@ -30,11 +30,15 @@ class Listener:
 
     def address_of(self, path: str = "/") -> str:
         """Address of a page with the token, for the user only."""
-        return f"{self.origin}{path}{'&' if '?' in path else '?'}token={self.policy.token}"
+        return self._entry(path, "token", self.policy.token)
 
     def address_once(self, path: str = "/") -> str:
         """Address of a page with a one-time ticket, for a command line that others may see."""
-        return f"{self.origin}{path}{'&' if '?' in path else '?'}ticket={self.policy.tickets.new()}"
+        return self._entry(path, "ticket", self.policy.tickets.new())
+
+    def _entry(self, path: str, name: str, secret: str) -> str:
+        page, sign, fragment = path.partition("#")
+        return f"{self.origin}{page}{'&' if '?' in page else '?'}{name}={secret}{sign}{fragment}"
 
 
 def bind(port: int, host: str = "", token: str = "") -> Listener:

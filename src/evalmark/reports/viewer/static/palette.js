@@ -43,7 +43,7 @@ async function load(words) {
   const number = ++latest;
   let found = null;
   try {
-    const answer = await fetch(`/go?${new URLSearchParams({ q: words, at: location.pathname + location.search })}`);
+    const answer = await fetch(`/go?${new URLSearchParams({ q: words, at: location.pathname + location.search + location.hash })}`);
     found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-palette]");
   } catch {
     // the message below

@@ -13,6 +13,9 @@ for (const button of document.querySelectorAll("button[data-unfold]")) {
   });
 }
 
+// What was long and is folded again ends where it began to be.
+document.addEventListener("toggle", (event) => event.target.matches?.(".fold:not([open])") && event.target.parentElement.getBoundingClientRect().top < 0 && event.target.scrollIntoView({ block: "center" }), true);
+
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[data-jump]");
   if (!link) return;
