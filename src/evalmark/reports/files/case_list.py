@@ -61,6 +61,10 @@ class CaseList:
         """Return the fitted text of a part; call `cut` first."""
         return self._fitting(part) if self._fitting is not None else FittedText([(part.text.shown, "")])
 
+    def cell(self, text: str) -> str:
+        """Return the fitted text of a cell; call `cut` first."""
+        return text if self._fitting is None else self._fitting.cell(text)
+
     def rows(self, drawn: Callable[[ReportRow], Markup]) -> Iterator[Markup]:
         """Yield the rows lazily, then the worst cases not yet listed."""
         named = {row.id: row for row in self.worst}

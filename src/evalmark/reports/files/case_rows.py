@@ -11,6 +11,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
+from evalmark.reports.html.rich_text import may_be_drawn
 from evalmark.reports.text import transcripts, verdicts
 from evalmark.reports.text.numbers import GAP
 from evalmark.reports.text.titles import trial_title
@@ -21,7 +22,9 @@ from evalmark.stats.comparison.baseline_outputs import BaselineOutput
 ASKED = 300
 """Characters of an input in a row."""
 ANSWER = 140
-"""Characters of an output in its cell."""
+"""Characters of an output in its cell, if all of it is below."""
+WHOLE = 500
+"""Characters of a plain line that is shown in its cell alone, and not again below."""
 _MOST_STEPS = 500
 _MOST_TURNS = 200
 _MOST_TAGS = 50
@@ -107,8 +110,8 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
         verdict=result.verdict,
         is_named=not trial.case.has_generated_id,
         asked=input_title(trial.case.input, trial.case.id, trial.position, ASKED),
-        answer=one_line(text, ANSWER),
-        expected="" if trial.case.expected is None else one_line(trial.case.expected, ANSWER),
+        answer=one_line(text, ANSWER) if result.output.error is not None else _cell_text(text),
+        expected="" if trial.case.expected is None else _cell_text(trial.case.expected),
         cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
         seconds=result.output.seconds if about.times else None,
         waited=result.output.waited if about.times else None,
@@ -117,6 +120,15 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
         went="" if about.earlier is None else "new" if was is None else was.went(result),
         parts=tuple(_parts(result, metrics, was, about)),
     )
+
+
+def _is_whole(value: Any) -> bool:
+    """Return whether a cell shows all of a text, so that it need not be repeated below; short ones are repeated."""
+    return isinstance(value, str) and ANSWER < len(value) <= WHOLE and not may_be_drawn(value)
+
+
+def _cell_text(value: Any) -> str:
+    return value if _is_whole(value) else one_line(value, ANSWER)
 
 
 def _cell(score: Score | None, metric: Metric | None) -> MetricCell:
@@ -140,7 +152,7 @@ def _parts(
     result: Result, metrics: Mapping[str, Metric], was: BaselineOutput | None, about: RowContext
 ) -> Iterator[TextPart]:
     case, output = result.trial.case, result.output
-    yield from _input_parts(case)
+    yield from _input_parts(case, has_expected=about.has_expected)
     yield from _output_parts(result, was)
     for number, context in enumerate(islice(case.contexts_of(output) or (), _MOST_TURNS), start=1):
         yield TextPart(f"Context {number}", page_text(context))
@@ -156,13 +168,13 @@ def _parts(
         yield TextPart("Tags", page_text(", ".join(case.tags[:_MOST_TAGS])))
 
 
-def _input_parts(case: Case) -> Iterator[TextPart]:
+def _input_parts(case: Case, *, has_expected: bool) -> Iterator[TextPart]:
     asked = page_text(unwrap_single_input(case.input))
     if input_title(case.input, longest=ASKED) != asked.shown:
         yield TextPart("Input", asked)
     for turn in islice(case.history, _MOST_TURNS):
         yield TextPart(f"Before, {one_line(turn.role, 20)}", page_text(turn.content))
-    if case.expected is not None:
+    if case.expected is not None and not (has_expected and _is_whole(case.expected)):
         yield TextPart("Expected", page_text(case.expected))
     for example in islice(case.examples, _MOST_TURNS):
         yield TextPart("Liked" if example.liked else "Disliked", page_text(example.value))
@@ -175,7 +187,8 @@ def _output_parts(result: Result, was: BaselineOutput | None) -> Iterator[TextPa
         yield TextPart("Error", page_text(output.error + raised_at(output)), "error")
         if traceback := traceback_of(output):
             yield TextPart("Traceback", page_text(traceback), "error")
-    if output.value is not None or output.error is None:
+    is_in_cell = output.error is None and _is_whole(output.value) and not unsupported
+    if (output.value is not None or output.error is None) and not is_in_cell:
         notes = ["Marked: not supported by any context."] if unsupported else []
         yield TextPart(
             "Output", page_text(_empty_if_none(output.value)), "answered", unsupported=unsupported, notes=notes

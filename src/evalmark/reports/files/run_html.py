@@ -63,7 +63,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         # Trials of several runs that are reported as one belong to no run of that name.
         "takes_labels": options.times and bool(run.id and summary.trials) and "+" not in run.id,
     }
-    offered = {"cut": listing.cut, "fitted": listing.fitted, "rest": listing.rest, "WENT": _WENT}
+    offered = {"cut": listing.cut, "fitted": listing.fitted, "cell": listing.cell, "rest": listing.rest, "WENT": _WENT}
     templates = template_environment(Path(__file__).parent / "templates", offered)
     style += _widths(context, summary, timed=timed)
     width = 3 + context.has_expected + has_baseline + len(context.columns) + timed

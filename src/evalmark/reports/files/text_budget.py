@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from evalmark.core.text import one_line
 from evalmark.reports.html.escaping import LONGEST, PageText, segments, visible, wrap_change
-from evalmark.reports.html.rich_text import rich_text
+from evalmark.reports.html.rich_text import may_be_drawn, rich_text
 from evalmark.reports.text.word_changes import merge_changes, word_changes
 
-from .case_rows import ReportRow, TextPart
+from .case_rows import ANSWER, ReportRow, TextPart
 
 SHARED = 200
 """Texts at least this long are stored once per page."""
@@ -67,6 +67,9 @@ def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
     sizes: dict[int, list[int]] = {}
     for row in rows:
         room -= _around(row)
+        for cell in (row.answer, row.expected):
+            if len(cell) > ANSWER:
+                _count(sizes, len(cell), _size(cell))
         for part in row.parts:
             for text in filter(None, (part.text, part.before)):
                 mark = _mark(text) if part.before is None and not part.unsupported else None
@@ -75,13 +78,17 @@ def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
                 if mark is not None and met[mark] > 1:
                     room -= _POINTER + _size(one_line(text.shown, _EXCERPT))
                 else:
-                    entry = sizes.setdefault(text.length, [0, 0])
-                    entry[0] += 1
-                    entry[1] += _size(text.shown)
+                    _count(sizes, text.length, _size(text.shown))
     longest = _longest(sizes, room)
     spare = room - sum(size for _, size in sizes.values()) if longest == LONGEST else 0
     cut = sum(n for length, (n, _) in sizes.items() if length > longest)
     return TextLimits(longest, cut, frozenset(mark for mark, n in met.items() if n > 1), spare)
+
+
+def _count(sizes: dict[int, list[int]], length: int, size: int) -> None:
+    entry = sizes.setdefault(length, [0, 0])
+    entry[0] += 1
+    entry[1] += size
 
 
 def _longest(sizes: dict[int, list[int]], room: int) -> int:
@@ -102,8 +109,7 @@ def _around(row: ReportRow) -> int:
         row.name,
         row.name,
         row.asked,
-        row.answer,
-        row.expected,
+        *(cell for cell in (row.answer, row.expected) if len(cell) <= ANSWER),
         *row.tags,
         *row.tags[:6],
         *(cell.text + cell.kind for cell in row.cells),
@@ -137,6 +143,10 @@ class TextFitter:
     """Characters drawn."""
     _anchors: dict[bytes, str] = field(default_factory=dict)
 
+    def cell(self, text: str) -> str:
+        """Cut the text of a cell that is not shown anywhere else."""
+        return one_line(text, max(self.limits.longest, _LEAST)) if len(text) > ANSWER else text
+
     def __call__(self, part: TextPart) -> FittedText:
         """Fit the text of a part; repeated texts link to the first."""
         text, longest = part.text, self.limits.longest
@@ -162,7 +172,7 @@ class TextFitter:
 
     def _draw(self, text: str, sentences: Sequence[str]) -> Markup | None:
         """Draw a text while there is time and room for it; None for one that is shown unchanged."""
-        if self._drawn > _MOST_DRAWN or self._spent >= self.limits.spare:
+        if self._drawn > _MOST_DRAWN or self._spent >= self.limits.spare or not may_be_drawn(text):
             return None
         drawn = rich_text(text, sentences)
         added = len(drawn.html.encode("utf-8", "replace")) + _OF_A_DRAWING - _size(text)

@@ -1,5 +1,6 @@
 """Values of cases as safe HTML: Markdown, JSON, chat messages and tool calls; any other text unchanged."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,18 @@ _LONG, _MANY = 2_400, 30
 """Characters, and lines or blocks, of what takes more than a screen."""
 _OF_A_MEMBER = 25
 """Characters of an average member of a JSON object."""
+
+
+_MARKUP = re.compile(r"[\n\r\t*_`|\[\]{}~\\]|://|  |^\s*(?:[-+>#]|\d+[.)])")
+
+
+def may_be_drawn(text: str) -> bool:
+    """Return whether a text has anything that is drawn as Markdown or JSON; reading it takes a hundredth of drawing it.
+
+    >>> may_be_drawn("It is high, or 1.5 times that."), may_be_drawn("It is *high*."), may_be_drawn("1. It is high.")
+    (False, True, True)
+    """
+    return _MARKUP.search(text) is not None
 
 
 class RichText(NamedTuple):
