@@ -10,12 +10,13 @@ from evalmark.recording import flush
 from evalmark.store import open_store
 from evalmark.tracing.annotations.labels import NewLabel, save_labels, span_subject
 
-from .chromium import chromium, served, too_wide
+from .chromium import chromium, playwright, served, too_wide
 from .payloads import PAYLOADS
 from .test_browser import TEXTS, Watched
-from .test_sessions import record_month
+from .test_sessions import HEADER, many_steps, record_month
 
 pytestmark = pytest.mark.slow
+expect = playwright.expect
 
 OF_A_SESSION = 6
 """Texts, each of them an answer with two steps."""
@@ -55,7 +56,10 @@ def opened(tmp_path_factory) -> Iterator[tuple]:
     record_payloads(path)
     record_month(path)
     with open_store(path) as store:
-        sessions = store.sessions.summaries()  # before the browser is there, which holds a loop
+        store.sessions.add([HEADER], many_steps())
+        sessions = [
+            one for one in store.sessions.summaries() if one.session.id != HEADER.id
+        ]  # before the browser is there, which holds a loop
         with served(store, author="ann") as made, chromium() as browser:
             yield store, made, browser, sessions
 
@@ -145,4 +149,16 @@ def test_a_step_is_opened_and_has_its_words(watched):
     page.click("text=As test cases")
     page.wait_for_url("**#as-tests")
     assert page.is_visible("text=evalmark export sessions:shop -o cases.jsonl")
+    assert watched.faults == []
+
+
+def test_the_texts_of_a_folded_step_come_when_it_is_unfolded(watched, opened):
+    page = watched.page
+    page.goto(f"{opened[1].origin}/sessions/{HEADER.id}")
+    step = page.locator("li:has(> .step > .step-body)").first
+    step.locator("summary").first.click()
+    expect(step).to_contain_text("The station reports rain.")
+    expect(step.locator(".step-body")).to_have_count(0)
+    expect(step.locator("form.label")).to_be_visible()
+    assert page.url.endswith(HEADER.id), "the page stays"
     assert watched.faults == []

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -18,7 +19,7 @@ from evalmark.inputs.secrets.fields import MASK
 from evalmark.reports.html.escaping import page_text
 from evalmark.reports.html.timeline import TimelineStep, answer_timeline, span_step
 from evalmark.reports.viewer.urls.paths import decode_name, encode_query_name, session_path
-from evalmark.reports.viewer.urls.queries import parse_count, parse_session_query
+from evalmark.reports.viewer.urls.queries import SessionQuery, parse_count, parse_session_query
 from evalmark.storage.sessions.pages import SessionPart
 from evalmark.storage.sessions.store import RecordedId
 from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, total_spending
@@ -26,6 +27,9 @@ from evalmark.tracing.annotations.labels import find_session_or_span, span_subje
 
 from .labels import LabelView, label_views
 from .page_context import PageContext
+
+_ROOM, _OF_A_STEP = 40_000, 1_000
+"""Characters that the texts of all steps of a page share, and those of the labels and names below each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +87,19 @@ def show(context: PageContext, request: Request) -> Response:
         newer, older = (None, None) if part.number is None else traffic.neighbours(query.conditions, part.number)
     answers = _answers(context, part, context.author(request))
     is_whole = part.shown == part.total
+    opened = f"span-{request.query_params.get('step', '')[:64]}"
+    steps = [step.span for answer in answers for step in answer.steps]
     values = {
         "query": query,
         "part": part,
         "session": part.session,
         "answers": answers,
         "all_steps": [step for answer in answers for step in answer.timeline],
+        "opened": opened,
+        "bodies": {
+            f"span-{span.id}": session_path(part.session.id, _step_query(query, after, span.id))
+            for span in _folded(steps, opened)
+        },
         "newer": newer,
         "older": older,
         "spent": total_spending(part.session.spans) if is_whole else None,
@@ -99,6 +110,21 @@ def show(context: PageContext, request: Request) -> Response:
         "session_path": session_path,
     }
     return context.page(request, "session.html", values)
+
+
+def _step_query(query: SessionQuery, after: int | None, span: str) -> str:
+    """Return the query of the page that shows a step, and its place there."""
+    return f"{query.string(after=after or '', step=span)}#span-{span}"
+
+
+def _folded(steps: Sequence[Span], opened: str) -> list[Span]:
+    """List the steps whose texts the page leaves out, so that it loads at once.
+
+    Those of the step `opened` and of failed steps come first, then those of the others in their order.
+    """
+    ordered = sorted(steps, key=lambda span: (f"span-{span.id}" != opened, span.error is None))
+    sizes = accumulate(_OF_A_STEP + len(json.dumps(plain((span.input, span.output, span.error)))) for span in ordered)
+    return [span for span, size in zip(ordered, sizes, strict=True) if size > _ROOM and f"span-{span.id}" != opened]
 
 
 def _redirect_to_session(context: PageContext, request: Request, reference: str) -> Response:

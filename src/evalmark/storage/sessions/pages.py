@@ -14,7 +14,7 @@ from evalmark.storage.database.fields import from_sql, read_optional_number, sql
 from .filter import SessionFilter, conditions
 from .trees import SpanSpending, total_spending
 
-MOST_SPANS = 500
+MOST_SPANS = 150
 """Spans on one page."""
 _MOST_TEXT = 4_000_000
 """Characters of JSON on one page, unless a single span is longer."""

@@ -13,6 +13,26 @@ for (const button of document.querySelectorAll("button[data-unfold]")) {
   });
 }
 
+// The texts of a step that the page leaves out come when it is unfolded.
+document.addEventListener("click", (event) => {
+  const step = event.target.closest?.(".step > summary")?.parentElement;
+  if (step && !step.open) load(step);
+});
+
+async function load(step) {
+  const link = step.querySelector(":scope > .step-body > a");
+  if (!link || step.ariaBusy) return;
+  step.ariaBusy = "true";
+  try {
+    const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
+    const same = page.getElementById(step.parentElement.id).querySelector(".step");
+    if (!same.querySelector(":scope > .step-body")) step.replaceChildren(step.firstElementChild, ...[...same.childNodes].filter((node) => node !== same.firstElementChild));
+  } catch {
+    // the link stays, and leads to the page that has them
+  }
+  step.ariaBusy = null;
+}
+
 // What was long and is folded again ends where it began to be.
 document.addEventListener("toggle", (event) => event.target.matches?.(".fold:not([open])") && event.target.parentElement.getBoundingClientRect().top < 0 && event.target.scrollIntoView({ block: "center" }), true);
 
@@ -45,6 +65,7 @@ function revealTarget() {
 // Open a part, what is folded in it first, and what it is folded in.
 function reveal(part) {
   const inner = part?.matches("details") ? part : part?.querySelector(":scope > details, :scope > .reason > details");
+  if (inner?.matches(".step") && !inner.open) load(inner);
   if (inner) inner.open = true;
   for (let around = part?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
 }
