@@ -155,7 +155,7 @@ def test_a_step_is_opened_and_has_its_words(watched):
 def test_the_texts_of_a_folded_step_come_when_it_is_unfolded(watched, opened):
     page = watched.page
     page.goto(f"{opened[1].origin}/sessions/{HEADER.id}")
-    step = page.locator("li:has(> .step > .step-body)").first
+    step = page.locator(f"#{page.locator('li:has(> .step > .step-body)').first.get_attribute('id')}")
     step.locator("summary").first.click()
     expect(step).to_contain_text("The station reports rain.")
     expect(step.locator(".step-body")).to_have_count(0)

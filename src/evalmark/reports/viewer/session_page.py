@@ -28,7 +28,7 @@ from evalmark.tracing.annotations.labels import find_session_or_span, span_subje
 from .labels import LabelView, label_views
 from .page_context import PageContext
 
-_ROOM, _OF_A_STEP = 40_000, 1_000
+_ROOM, _OF_A_STEP = 28_000, 1_000
 """Characters that the texts of all steps of a page share, and those of the labels and names below each."""
 
 
