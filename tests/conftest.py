@@ -17,8 +17,8 @@ from .postgres import schema, server
 
 # Machines that run tests are shared: how long an example takes says nothing of it.
 hypothesis.settings.register_profile("new", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-# A change is judged by the same examples each time; `make sweep` draws new ones.
-hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("new"), derandomize=True)
+# A change is judged by the same examples each time, so by few; `make sweep` draws new ones, twice as many.
+hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("new"), derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("same")
 
 # Hundreds of programs are started by tests: each finds what the one before it has compiled.

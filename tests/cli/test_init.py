@@ -60,7 +60,7 @@ def test_an_example_passes_and_its_change_makes_it_worse(world, kind):
     assert counts(world)[1][0] <= 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["plain", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("rag", "agent"))])
 def test_the_test_of_an_example_fails_for_the_case_that_is_said_to_fail(world, kind):
     flags, *_ = KINDS[kind]
     evalmark_process(world, "init", *flags)

@@ -1,6 +1,7 @@
 """`evalmark trend`: a metric over runs with control limits, and the mark of a run outside of them in other reports."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -85,17 +86,17 @@ def test_documents_have_the_limits_of_each_run(evalmark, suite):
     assert Path("trend.md").read_text().startswith("## pass rate of app:answer")
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
-@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_the_chart_fits_the_terminal(evalmark, suite, monkeypatch, columns, encoding):
+def test_the_chart_fits_the_terminal(evalmark, suite, monkeypatch):
     suite(*[2, 3] * 5, 12, 12)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(command, "terminal_style", lambda: TerminalStyle(width=columns, unicode=encoding == "utf-8"))
-    screen = evalmark("trend").out
-    assert max(map(len, screen.splitlines())) <= columns
-    assert screen.endswith("\n")
-    screen.encode(encoding)
-    assert ("●" if encoding == "utf-8" else "o") in screen
+    for columns, encoding in product([60, 80, 120], ["utf-8", "ascii"]):
+        style = TerminalStyle(width=columns, unicode=encoding == "utf-8")
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(command, "terminal_style", lambda style=style: style)
+        screen = evalmark("trend").out
+        assert max(map(len, screen.splitlines())) <= columns
+        assert screen.endswith("\n")
+        screen.encode(encoding)
+        assert ("●" if encoding == "utf-8" else "o") in screen
 
 
 @pytest.mark.parametrize(

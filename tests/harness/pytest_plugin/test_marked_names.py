@@ -17,7 +17,7 @@ def test_where(evalmark_case):
 @pytest.mark.parametrize(
     ("repeat", "names"),
     [
-        (1, ["Where is Oslo?", "south", "Where is Oslo?-2"]),
+        pytest.param(1, ["Where is Oslo?", "south", "Where is Oslo?-2"], marks=pytest.mark.slow),
         (2, [f"{name}-{n}" for n in (1, 2) for name in ("Where is Oslo?", "south", "Where is Oslo?-2")]),
     ],
     ids=["once", "twice"],

@@ -58,6 +58,7 @@ def test_a_service_is_asked_once_for_each_case_and_its_secret_is_not_stored(suit
     assert TOKEN.encode() not in stored
 
 
+@pytest.mark.slow
 def test_two_evals_of_one_service_each_send_their_headers_and_read_their_part(suite, service):
     quiet = web(service.url, "quiet", '{"X-Tone": "calm"}')
     suite.write(
@@ -116,9 +117,19 @@ def test_expect():
 @pytest.mark.parametrize(
     ("task", "sentence"),
     [
-        pytest.param('{"http": {}}', "`target.http` has no `url`", id="no address"),
-        pytest.param('{"command": ["./missing.sh"]}', "there is no program './missing.sh'", id="no program"),
-        pytest.param('{"htp": {}}', "the task is a mapping with htp; it takes `http` or `command`", id="another key"),
+        pytest.param('{"http": {}}', "`target.http` has no `url`", marks=pytest.mark.slow, id="no address"),
+        pytest.param(
+            '{"command": ["./missing.sh"]}',
+            "there is no program './missing.sh'",
+            marks=pytest.mark.slow,
+            id="no program",
+        ),
+        pytest.param(
+            '{"htp": {}}',
+            "the task is a mapping with htp; it takes `http` or `command`",
+            marks=pytest.mark.slow,
+            id="another key",
+        ),
         pytest.param(web("http://127.0.0.1:9"), "names the variable SUPPORT_TOKEN, which is not set", id="no secret"),
     ],
 )

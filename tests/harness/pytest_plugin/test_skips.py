@@ -48,7 +48,9 @@ def test_what_is_left_out_is_not_loaded(suite, text, skipped):
     assert len(loaded) < 30, loaded
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["in one process", "in two workers"])
+@pytest.mark.parametrize(
+    "words", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["in one process", "in two workers"]
+)
 def test_it_is_said_once_how_they_are_run(suite, words):
     suite.write("test_described.py", EVAL)
     suite.write("test_marked.py", MARKED)

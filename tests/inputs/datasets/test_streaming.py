@@ -76,8 +76,8 @@ print(count, before, peak())
     ("name", "write"),
     [
         ("x.jsonl", write_jsonl),
-        ("x.json", write_json),
-        ("one-line.json", write_json_on_one_line),
+        pytest.param("x.json", write_json, marks=pytest.mark.slow),
+        pytest.param("one-line.json", write_json_on_one_line, marks=pytest.mark.slow),
         ("wrapped.json", write_wrapped),
         ("x.csv", write_csv),
     ],

@@ -200,7 +200,7 @@ BOMBS = [
     pytest.param("{% for a in x %}{% if y|tojson == 'a' %}{% endif %}{% endfor %}", {"x": list(range(100000)), "y": [["\\"] * 1000] * 100}, "steps", id="lists that are written out"),
     pytest.param("{{ x|join(y) }}", {"x": ["a"] * 100000, "y": "y" * 100000}, "would make a text of more than", id="a long glue"),
     pytest.param("{{ x|join(y)|join }}", {"x": ["a"] * 100000, "y": "y" * 100000}, "would make a text of more than", id="a long glue on the way"),
-    pytest.param("{% for a, b in x|items %}{% for c in x|items %}{% endfor %}{% endfor %}", {"x": {str(n): n for n in range(5000)}}, "steps", id="items of items"),
+    pytest.param("{% for a, b in x|items %}{% for c in x|items %}{% endfor %}{% endfor %}", {"x": {str(n): n for n in range(5000)}}, "steps", marks=pytest.mark.slow, id="items of items"),
     pytest.param("{% for a in x %}{% for b in a %}{{b}}{% endfor %}{% endfor %}", {"x": [ROWS, ROWS]}, "items", id="a value that is larger than it looks"),
     pytest.param("{{x}}", {"x": ["y" * (1 << 20)] * 33}, "MiB of text", id="a value of many megabytes"),
     pytest.param("{{x}}", {"x": range(10**12)}, "items", id="a range without an end"),

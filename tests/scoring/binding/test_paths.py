@@ -190,7 +190,16 @@ def test_no_text_of_a_suite_reaches_outside_of_it(suite):
     assert all(len(fault) < 1_000 for found in faults for fault in found)
 
 
-@pytest.mark.parametrize("name", ["rules.txt", "tests.json", "kind.metric.prompty", "intent.txt", "baseline_tests.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rules.txt",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("tests.json", "kind.metric.prompty", "intent.txt", "baseline_tests.txt")
+        ),
+    ],
+)
 def test_a_link_beside_a_prompt_does_not_lead_out(suite, name):
     (suite / "kind.prompty").write_text(
         "---\nname: kind\ninputs: {text: {type: string}}\n---\nuser:\nWhich? {{text}}\n"
@@ -217,7 +226,14 @@ def test_a_suite_reaches_what_its_project_has(suite):
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "pipe.json"])
-@pytest.mark.parametrize("words", [("validate",), ("note", "--file"), ("rag",), ("cache", "import"), ("calibrate",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("validate",),
+        ("note", "--file"),
+        *(pytest.param(words, marks=pytest.mark.slow) for words in (("rag",), ("cache", "import"), ("calibrate",))),
+    ],
+)
 def test_on_the_command_line_a_pipe_or_a_device_is_refused_too(suite, words, path):
     command = [sys.executable, "-m", "evalmark", *words, path]
     done = subprocess.run(

@@ -29,12 +29,12 @@ intervals, clusters, variance = benchmark("intervals"), benchmark("clusters"), b
 @pytest.mark.parametrize(
     ("name", "n"),
     [
-        ("uniform from 0 to 1", 50),
+        pytest.param("uniform from 0 to 1", 50, marks=pytest.mark.slow),
         ("1 to 5, mostly 4 and 5", 10),
         ("near the bottom, Beta(0.1, 2)", 20),
-        ("0 or 1, one of ten between", 10),
+        pytest.param("0 or 1, one of ten between", 10, marks=pytest.mark.slow),
         ("95 % near 1, 5 % low", 10),
-        ("95 % near 1, 5 % low", 50),
+        pytest.param("95 % near 1, 5 % low", 50, marks=pytest.mark.slow),
     ],
 )
 def test_graded_intervals_hold_the_mean(name, n):
@@ -83,7 +83,10 @@ def repeated_coverage(cases: int, repeats: int, rounds: int) -> float:
     return held / rounds
 
 
-@pytest.mark.parametrize(("cases", "repeats"), [(5, 5), (10, 5), (40, 3)])
+@pytest.mark.parametrize(
+    ("cases", "repeats"),
+    [pytest.param(5, 5, marks=pytest.mark.slow), pytest.param(10, 5, marks=pytest.mark.slow), (40, 3)],
+)
 def test_pass_rates_of_repeated_cases_hold_the_rate(cases, repeats):
     assert repeated_coverage(cases, repeats, 400) > 0.92
 

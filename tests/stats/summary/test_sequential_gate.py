@@ -161,7 +161,7 @@ def some_run(draw):
     return run, whole(cases, metrics=metrics, targets=targets, repeat=repeat)
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", [0, 1, *(pytest.param(block, marks=pytest.mark.slow) for block in range(2, 10))])
 def test_what_is_certain_is_what_the_gate_says_of_the_whole_run(block):
     """2,000 runs with gaps, repeats and targets: at a level that luck does not reach, no word is another than the gate's."""
     words = 0
