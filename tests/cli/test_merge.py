@@ -438,6 +438,7 @@ def test_a_report_is_not_taken_for_a_store(evalmark, shards, name):
     )
 
 
+@pytest.mark.slow
 def test_on_a_server_shards_write_side_by_side_and_are_merged_there(evalmark, world, on_a_server):
     suite(wrong="b")
     for shard in ("1/2", "2/2"):

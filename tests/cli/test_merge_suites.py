@@ -210,7 +210,7 @@ def test_the_command_that_asks_what_is_missing_has_the_flags_of_the_shards(evalm
     ]
 
 
-@pytest.fixture(params=["a file", "a server"])
+@pytest.fixture(params=["a file", pytest.param("a server", marks=pytest.mark.slow)])
 def into(request):
     """A place for the whole."""
     return "all.db" if request.param == "a file" else request.getfixturevalue("on_a_server")

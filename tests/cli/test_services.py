@@ -121,7 +121,7 @@ def test_a_secret_that_the_service_sends_back_reaches_neither_screen_nor_disk(ev
         pytest.param(404, 1, 1, "answered 404 Not Found. Check the address", id="the address is wrong"),
         pytest.param(403, 2, 2, "1 error;", id="one case is refused after another was answered"),
         pytest.param(404, 2, 2, "1 error;", id="one case is not known"),
-        pytest.param(401, 2, 2, "The run is incomplete.", id="a key ends to be valid"),
+        pytest.param(401, 2, 2, "The run is incomplete: 1 trial did not run.", id="a key ends to be valid"),
     ],
 )
 def test_a_service_that_accepts_no_request_ends_the_run_with_one_sentence(

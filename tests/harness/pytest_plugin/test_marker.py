@@ -254,6 +254,7 @@ def test_what_was_logged_is_kept(marked):
     assert refund.scores[0].reason == "it says please"
 
 
+@pytest.mark.slow
 def test_tests_of_one_name_and_one_suite_stay_apart(suite):
     text = """
         import pytest
@@ -313,6 +314,7 @@ def test_a_marker_that_nobody_understands_is_refused(suite):
     assert "RAN" not in ended.text
 
 
+@pytest.mark.slow
 def test_data_of_a_marker_that_breaks_is_an_error_of_its_own(suite):
     suite.write(
         "test_rows.py",

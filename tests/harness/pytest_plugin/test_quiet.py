@@ -114,6 +114,7 @@ def test_junit_xml_has_the_scores(suite, words):
     assert ended.counts == {"unscored": 2, "passed": 1, "failed": 1}
 
 
+@pytest.mark.slow
 def test_words_and_table_are_told_in_plain_letters_where_the_output_knows_no_others(suite):
     suite.write("test_evals.py", EVALS)
     ended = suite.run("-v", PYTHONIOENCODING="ascii")

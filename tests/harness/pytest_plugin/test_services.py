@@ -70,6 +70,7 @@ def test_two_evals_of_one_service_each_send_their_headers_and_read_their_part(su
     assert sorted(tone or "" for *_, tone in service.seen) == ["", "", "calm"]
 
 
+@pytest.mark.slow
 def test_expectations_take_services_and_commands_too(suite, service):
     suite.write("up.py", "import sys\nprint(sys.stdin.read().upper())\n")
     suite.write(
@@ -89,6 +90,7 @@ def test_later():
     assert len(service.seen) == 2
 
 
+@pytest.mark.slow
 def test_the_limits_of_a_run_count_the_calls_of_a_service(suite, service):
     suite.write("test_bot.py", f'{SETUP}\ndescribe_eval("web", ROWS, {web(service.url)}, scorers=["equals"])\n')
     found = suite.run(SUPPORT_TOKEN=TOKEN, EVALMARK_MAX_CALLS="1", EVALMARK_JOBS="1")

@@ -25,6 +25,7 @@ class TestJournalOfARun(JournalContract):
             return interrupted(db, self.path, RunPass(1, 1))
 
 
+@pytest.mark.slow
 class TestJournalOfARunOnAServer(TestJournalOfARun):
     @pytest.fixture(autouse=True)
     def _server(self, on_a_server, world):

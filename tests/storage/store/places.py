@@ -8,7 +8,7 @@ import pytest
 
 T = TypeVar("T", bound=Callable[..., object])
 
-PLACES = ("in a file", "on a server")
+PLACES = ("in a file", pytest.param("on a server", marks=pytest.mark.slow))
 
 
 def in_a_file(test: T) -> T:

@@ -201,6 +201,7 @@ def test_a_reader_that_holds_the_log_is_named(path, monkeypatch):
     assert not path.with_name("evalmark.db-erase").exists()
 
 
+@pytest.mark.slow
 def test_a_server_keeps_no_row_of_it(on_a_server):
     import psycopg
 

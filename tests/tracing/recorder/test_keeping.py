@@ -238,6 +238,7 @@ def test_a_store_that_was_moved_away_is_begun_anew(store, answers):
     assert [span.input for span in answers()] == ["new"]
 
 
+@pytest.mark.slow
 def test_an_app_records_on_a_server_and_goes_on_when_its_connection_was_cut(on_a_server, world):
     import psycopg
 
