@@ -5,6 +5,7 @@ import re
 import pytest
 
 from evalmark.core.values.run import OUTSIDE_LIMITS, Metric
+from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, from_browser, keep, shown
 from .test_run_changes import answered
@@ -36,6 +37,11 @@ def test_a_run_outside_is_called_by_the_name_that_its_user_gave_it(store):
         keep(store, run, answered(18 if number == 10 else 36, 40))
     page = from_browser(shown(store), "/trends?of=pass+rate").text
     assert "run-10 (night 10): pass rate 45 %, below" in re.sub(r"<[^>]*>", "", page)
+
+
+def test_the_id_in_a_sentence_about_limits_is_a_link_to_the_run(fallen):
+    page = from_browser(fallen, "/trends").text
+    assert f'<a href="{run_path("run-10")}"><code>run-10</code></a>: pass rate 45 %, below the limit' in page
 
 
 def test_the_list_of_runs_marks_it_and_leads_to_the_chart(fallen):

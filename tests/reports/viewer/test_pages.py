@@ -12,18 +12,19 @@ from html.parser import HTMLParser
 import pytest
 
 from evalmark import Case, Output, Result, Score, ToolCall
-from evalmark.core.values.run import Metric
+from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer import background
+from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.background import FEW, BackgroundFigures, Task, figures_state
 from evalmark.reports.viewer.page_context import PageContext
 from evalmark.reports.viewer.store_view import StoreView
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
-from .conftest import METRICS, a_run, from_browser, keep, result, shown
+from .conftest import METRICS, POLICY, a_run, from_browser, keep, result, shown
 
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
@@ -549,3 +550,28 @@ def test_the_templates_of_all_pages_can_be_read_before_anybody_asks_for_them(sto
     context.prepare()
     assert context._templates.cache is not None
     assert len(context._templates.cache) == len(context._templates.list_templates(["html"]))
+
+
+def test_files_of_datasets_are_on_the_page_of_a_run_and_open_in_the_editor(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases.jsonl").write_text("{}")
+    datasets = (DatasetInfo(name="cases", path="cases.jsonl"), DatasetInfo(name="gone", path="gone.jsonl"))
+    keep(store, a_run(datasets=datasets), [result(0)])
+    text = from_browser(viewer_app(store, POLICY, patience=60, editor="vscode://file/{path}:{line}"), PAGE).text
+    assert f'<a href="vscode://file{tmp_path}/cases.jsonl:1" title="Open in the editor">cases.jsonl</a>' in text
+    assert "<code>gone.jsonl</code>" in text
+
+
+@pytest.mark.parametrize(
+    ("results", "fields", "words_shown"),
+    [
+        pytest.param([], {}, "none judged", id="no result"),
+        pytest.param([result(9), result(19)], {}, "none judged", id="only errors"),
+        pytest.param([replace(result(1), scores=())], {"metrics": ()}, "not scored", id="no metrics"),
+    ],
+)
+def test_the_list_says_why_a_run_has_no_pass_rate(store, results, fields, words_shown):
+    keep(store, a_run(name="n" * 200, **fields), results)
+    text = page(shown(store), "/")
+    assert words_shown in text
+    assert max(map(len, re.findall("<bdi>(n+)", text))) < 100

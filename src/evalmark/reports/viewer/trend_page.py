@@ -80,8 +80,8 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
             for panel in panels
         ],
         "limits": [(one.target, draw_limits(one)) for one in drawn],
-        "outside": list(outside_lines(limits or ())),
-        "starts": list(start_lines(drawn)),
+        "outside": [(change, *_split_run(line, limits or ())) for change, line in outside_lines(limits or ())],
+        "starts": [_split_run(line, drawn) for line in start_lines(drawn)],
         "false_alarms": false_alarm_sentence(limits or ()),
         "limits_wait": limits is None,
         "suites": suites,
@@ -100,6 +100,13 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "left_out": len(runs) - len(lines),
         "waiting": sum(known is None for known in metrics.values()),
     }
+
+
+def _split_run(line: str, series: Sequence[MetricSeries]) -> tuple[str, str]:
+    """Split a sentence that starts with the id of a run into the id and the rest."""
+    ids = {run.run.id for one in series for run in one.runs}
+    run = max((one for one in ids if line.startswith(one)), key=len, default="")
+    return run, line.removeprefix(run)
 
 
 def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) -> list[MetricSeries] | None:
