@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from evalmark.core.values.plain_data import plain
@@ -21,6 +21,8 @@ _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
 PLAIN = "EVALMARK_PLAIN"
 """The variable that makes all text plain, as the flag --plain does."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_DIGITS = 12
+_NOISE = 1e-9
 
 
 def is_plain(environ: Mapping[str, str]) -> bool:
@@ -114,12 +116,51 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 def percent_distinct_from(share: float, limit: float) -> str:
-    """Format a share as a percentage with enough digits to differ visibly from `limit`.
+    """Format a share as a percentage with enough digits to show on which side of `limit` it is.
 
     >>> percent_distinct_from(0.8999, 0.9), percent_distinct_from(0.9, 0.9)
     ('89.99 %', '90 %')
     """
-    digits = 3
-    while share != limit and digits < 12 and percent(share, digits) == percent(limit, digits):
+    return distinct_from(share, [limit], percent, 3)
+
+
+def distinct_from(
+    number: float, limits: Iterable[float], write: Callable[[float, int], str], digits: int, slack: float = _NOISE
+) -> str:
+    """Format a number with enough digits to show on which side of each limit it is, or that it equals the limit.
+
+    Args:
+        number: The number.
+        limits: What it is compared with; they are shown with up to six digits.
+        write: Formats a number with a number of digits.
+        digits: The number of digits where no limit is near.
+        slack: The largest difference between equal numbers.
+
+    >>> def write(number, digits):
+    ...     return f"{number:.{digits}f}"
+    >>> distinct_from(0.69996, [0.7], write, 3), distinct_from(0.62743, [0.62743], write, 3), distinct_from(0.61275, [0.7], write, 3)
+    ('0.69996', '0.62743', '0.613')
+    """
+    sides = [(write(float(f"{limit:.6g}"), _MOST_DIGITS), _side(number, limit, slack)) for limit in limits]
+    while digits < _MOST_DIGITS and any(
+        _side(_parsed(write(number, digits)), _parsed(limit), _NOISE) != side for limit, side in sides
+    ):
         digits += 1
-    return percent(share, digits)
+    return write(number, digits)
+
+
+def _parsed(text: str) -> float:
+    return float(text.removesuffix(" %").replace(",", ""))
+
+
+def _side(number: float, limit: float, slack: float) -> int:
+    return 0 if abs(number - limit) <= slack else 1 if number > limit else -1
+
+
+def percent_limit(share: float) -> str:
+    """Format a required share as a percentage, with the digits that were written.
+
+    >>> percent_limit(0.9), percent_limit(0.9995)
+    ('90 %', '99.95 %')
+    """
+    return f"{100 * share:.6g} %"

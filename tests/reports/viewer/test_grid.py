@@ -100,7 +100,7 @@ def test_each_target_is_a_column_with_the_figures_of_the_trade_offs_of_the_comma
     difference = expected.difference(1, 0)
     assert (difference.outcome, expected.rows[0].quality) == ("better", 9 / 39)
     head = plain(text.partition("</thead>")[0])
-    assert f"▲ better {column_difference(difference)}" in head
+    assert f"▲ better {column_difference(difference, expected)}" in head
     assert "23.1 %" in head
     assert "n 39" in head
     assert "p adjusted over 1 pair" in plain(text)
@@ -192,6 +192,34 @@ def test_repeats_of_a_case_share_a_cell(tmp_path):
         assert len(asked(text)) == 2
         assert text.count("3 of 3 repeats passed") == 2
         assert text.count("0 of 3 repeats passed") == 2
+
+
+def test_columns_with_unequal_numbers_of_repeats_differ_only_where_another_share_passed(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        few = [replaced(answer(n, "t", "x", True), repeat) for n in (0, 1) for repeat in range(2)]
+        many = [replaced(answer(n, "t", "x", n == 0 or repeat > 0), repeat) for n in (0, 1) for repeat in range(3)]
+        keep(made, a_run(SMALL, name="a", target="t", metrics=METRIC, repeat=2), few)
+        keep(made, a_run(LARGE, name="b", target="t", metrics=METRIC, repeat=3, created="2026-11-22T10:15:00Z"), many)
+        text = page(shown(made), f"?run={SMALL}&run={LARGE}")
+        assert counts(text) == [2, 1, 1], "all, where columns differ, where one fails"
+
+
+def replaced(one, repeat):
+    return replace(one, trial=replace(one.trial, repeat=repeat))
+
+
+def test_where_lower_is_better_a_column_shows_the_sign_of_the_means_above_it(tmp_path):
+    metrics = (Metric(name="edits", direction="lower"),)
+    with open_store(tmp_path / "evalmark.db") as made:
+        for number, (name, value) in enumerate(((SMALL, 0.2), (LARGE, 0.6))):
+            score = Score(name="edits", raw=value, value=value, direction="lower")
+            results = [replace(answer(n, "t", name, None), scores=(score,)) for n in range(20)]
+            created = f"2026-11-2{number}T10:15:00Z"
+            keep(made, a_run(name, name=name, target="t", metrics=metrics, created=created), results)
+        text = plain(page(shown(made), f"?run={SMALL}&run={LARGE}"))
+        assert "0.200 edits ↓" in text
+        assert "0.600 edits ↓" in text
+        assert "▼ worse +0.4" in text
 
 
 @pytest.mark.parametrize("run", ["nothing", ".", "last~99"])

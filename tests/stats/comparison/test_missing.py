@@ -253,3 +253,17 @@ def test_what_a_metric_skips_in_one_run_alone_is_missing(now, before, said, miss
     found = compare(skipping(now), skipping(before))
     assert found.outcome == said
     assert found.targets[0].overall.unjudged[1].total == missing
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        pytest.param([[ERROR]] + [[0.9]] * 59, [[ERROR]] + [[0.3]] * 59, "better", id="one case is an error in both"),
+        pytest.param([[ERROR]] + [[0.9]] * 59, [[0.3]] * 60, "better", id="in the run alone"),
+        pytest.param([[ERROR]] + [[0.3]] * 59, [[ERROR]] + [[0.9]] * 59, "worse", id="in both, and the others are worse"),
+    ],
+)  # fmt: skip
+def test_where_no_output_can_pass_an_error_takes_no_verdict_away(now, before, said):
+    found = compare(run(now), run(before))
+    assert found.outcome == said
+    assert [change.name for change in found.targets[0].changes] == ["right"]

@@ -50,6 +50,7 @@ def trials(endings, **fields):
         pytest.param("pppppppff" "e", Gate(min_pass_rate=0.9), 1, "7 of 9 judged trials passed (77.8 %), less than 90 %.", id="failed for sure comes before too many errors"),
         pytest.param("pppppppppf" "e", Gate(min_pass_rate=0.9), 3, "1 error; at most 0 are allowed.", id="the rate is met, but an error is not allowed"),
         pytest.param("--", Gate(min_pass_rate=0.5), 3, "A pass rate of 50 % is required, but no trial passed or failed.", id="a rate of nothing"),
+        pytest.param("p" * 1_999 + "ff", Gate(min_pass_rate=0.9995), 1, "1,999 of 2,001 judged trials passed (99.9 %), less than 99.95 %.", id="a rate with more digits than are usual"),
         pytest.param("fff", Gate(min_pass_rate=0.0), 0, "0 of 3 judged trials passed (0 %), at least 0 %.", id="a rate that asks for nothing"),
         pytest.param("pf-", Gate(min_pass_rate=0.5), 0, "1 of 2 judged trials passed (50 %), at least 50 %.", id="ungated trials do not count"),
     ],
@@ -170,6 +171,7 @@ def held(name="m", *values, **fields):
     ("summary", "exit_code", "reasons"),
     [
         pytest.param(means([0.5, 0.7]), 0, ["The mean of m is 0.6 over 2 scores, at least 0.6."], id="exactly the mean"),
+        pytest.param(means([0.59991, 0.60001]), 1, ["The mean of m is 0.59996 over 2 scores, less than 0.6."], id="below it by less than four digits show"),
         pytest.param(means([0.5, 0.6]), 1, ["The mean of m is 0.55 over 2 scores, less than 0.6."], id="below it"),
         pytest.param(means([0.5, 0.6], gaps=1), 3, ["The mean of m is 0.55 over 2 scores, less than 0.6; the 1 missing score could still change that."], id="the missing one could lift it"),
         pytest.param(means([0.1, 0.2], gaps=1), 1, ["The mean of m is 0.15 over 2 scores, less than 0.6."], id="the missing one could not lift it"),

@@ -88,6 +88,11 @@ def test_what_a_mean_is_of(scores, scale, unit, n, mean, raw_mean):
     ("values", "bins"),
     [
         pytest.param([0.0, 0.05, 0.1, 0.55, 0.95, 1.0], (2, 1, 0, 0, 0, 1, 0, 0, 0, 2), id="from 0 to 1"),
+        pytest.param(
+            [0.3, 0.6, 0.7, 0.1 + 0.2],
+            (0, 0, 0, 2, 0, 0, 1, 1, 0, 0),
+            id="a value at an edge belongs to the step that begins there",
+        ),
         pytest.param([], (), id="none"),
     ],
 )

@@ -11,8 +11,9 @@ from evalmark.core.money import money
 from evalmark.core.text import count, one_line, percent
 from evalmark.core.values.run import Run, RunTotals
 from evalmark.core.values.spending import Spending, known_cost, total_spending
-from evalmark.reports.text.numbers import DASH, GAP
+from evalmark.reports.text.numbers import GAP, share_interval
 from evalmark.reports.text.titles import planned_of, trials_of
+from evalmark.stats.inference.intervals import Interval
 
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, column_gap, content_width, data_table, render
 
@@ -110,9 +111,8 @@ def _cells(listed: ListedRun) -> dict[str, str]:
 
 
 def _interval(totals: RunTotals) -> str:
-    if totals.low is None or totals.high is None:
-        return ""
-    return f"{100 * totals.low:z.1f} {DASH} {100 * totals.high:z.1f} %"
+    interval = Interval(low=totals.low, high=totals.high, method="")
+    return share_interval(interval) if interval.known else ""
 
 
 def _part(run: Run, trials: int) -> str:

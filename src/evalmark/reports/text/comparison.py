@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from evalmark.core.text import count, one_line
+from evalmark.core.text import count, distinct_from, one_line, percent_distinct_from
 from evalmark.stats.comparison.change import Comparison, MetricChange, Outcome, Slice, TargetChange, Unjudged
 from evalmark.stats.inference.differences import Difference
+from evalmark.stats.inference.intervals import LEVEL
 
 from .change_words import CASE_WORDS, OUTCOME_WORDS
-from .numbers import GAP, interval_in_brackets, more_cases, number_text, percent, range_text, with_minus
+from .numbers import GAP, mean_number, more_cases, number_text, percent, range_text, with_minus
 
 _LONGEST = 24
 """Longest name above a column of numbers, in characters."""
@@ -172,7 +173,18 @@ def change_sentence(change: MetricChange, target: TargetChange | None = None) ->
     now, before = change.now or 0.0, change.before or 0.0
     verb = "rose" if now > before else "fell"
     of = f" of {one_line(target.target, 40)}" if target is not None else ""
-    return f"{metric_name(change)}{of} {verb} from {metric_value(change, before)} to {metric_value(change, now)}"
+    earlier, later = _apart(change, before, now), _apart(change, now, before)
+    return f"{metric_name(change)}{of} {verb} from {earlier} to {later}"
+
+
+def _apart(change: MetricChange, number: float, other: float) -> str:
+    """Format a value of the changed metric so that it shows whether it is above or below the other one."""
+    text = metric_value(change, number)
+    if number == other or text != metric_value(change, other):
+        return text
+    if change.is_share:
+        return percent_distinct_from(number, other)
+    return distinct_from(number, [other], lambda one, digits: f"{one:z.{digits}g}", 4)
 
 
 def _flips_text(change: MetricChange, target: TargetChange) -> str:
@@ -211,7 +223,7 @@ def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
         now=metric_value(change, change.now),
         difference=signed_difference(change, difference.value),
         interval=_interval(change),
-        p=GAP if p is None else p_value_text(p),
+        p=GAP if p is None else p_value_text(p, difference.interval.level),
         verdict=IDENTICAL if target.is_identical and not change.is_lost else change_verdict(difference, change),
         outcome=target.outcome_of(change),
     )
@@ -237,7 +249,7 @@ def metric_name(change: MetricChange) -> str:
 
 def metric_value(change: MetricChange, number: float | None) -> str:
     """Format a value of the changed metric."""
-    return percent(number) if change.is_share else number_text(number, change.unit)
+    return percent(number) if change.is_share else mean_number(number, change.unit)
 
 
 def plain_difference(change: MetricChange, number: float) -> str:
@@ -259,28 +271,53 @@ def signed_difference(change: MetricChange, number: float | None) -> str:
     if number is None:
         return GAP
     number = raw_difference(change, number)
+    return _signed(change, number)
+
+
+def _signed(change: MetricChange, number: float, limits: Sequence[float] = ()) -> str:
+    """Format a raw difference so that it shows on which side of each limit it is."""
     if change.is_share:
-        return with_minus(f"{100 * number:+z.1f}")
-    if not change.unit:
-        return with_minus(f"{number:+z.3f}")
-    return with_minus(f"{number:+z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+z.3g}")
+        return signed_points(number, limits)
+    if 1000 <= abs(number) < 1e9:
+        return with_minus(f"{number:+z,.0f}")
+    kind, digits = ("g", 3) if change.unit else ("f", 3)
+    return with_minus(distinct_from(number, limits, lambda one, digits: f"{one:+z.{digits}{kind}}", digits))
+
+
+def signed_points(share: float, limits: Sequence[float] = ()) -> str:
+    """Format a difference of shares in points, so that it shows on which side of each limit it is.
+
+    >>> signed_points(0.1234), signed_points(0.0003), signed_points(0.0003, [0]), signed_points(0.0498, [0.05])
+    ('+12.3', '+0.0', '+0.03', '+4.98')
+    """
+    points = [100 * limit for limit in limits]
+    return with_minus(distinct_from(100 * share, points, lambda one, digits: f"{one:+z.{digits}f}", 1))
 
 
 def _interval(change: MetricChange) -> str:
     ends = change.difference.interval.ends
     if ends is None:
         return GAP
+    margin = change.difference.margin
     low, high = sorted(raw_difference(change, end) for end in ends)
-    return range_text(_signed_raw(change, low), _signed_raw(change, high))
+    return range_text(*(_signed(change, end, (0.0, margin, -margin)) for end in (low, high)))
 
 
 def _signed_raw(change: MetricChange, number: float) -> str:
     return signed_difference(change, raw_difference(change, number))
 
 
-def p_value_text(p: float) -> str:
-    """Format a p value with two digits, never as 0."""
-    return "<0.0001" if p < 1e-4 else f"{p:z.2g}" if p < 0.1 else f"{p:z.2f}"
+def p_value_text(p: float, level: float = LEVEL) -> str:
+    """Format a p value with two digits, never as 0, and with more where it shows on which side of 1 - `level` it is.
+
+    >>> p_value_text(0.0496), p_value_text(0.0504), p_value_text(0.31), p_value_text(0.00001)
+    ('0.0496', '0.0504', '0.31', '<0.0001')
+    """
+    return "<0.0001" if p < 1e-4 else distinct_from(p, [1 - level], _p_digits, 2)
+
+
+def _p_digits(p: float, digits: int) -> str:
+    return f"{p:z.{digits}f}" if round(p, digits) >= 0.1 else f"{p:z.{digits}g}"
 
 
 def table_remarks(comparison: Comparison) -> list[str]:
@@ -369,6 +406,13 @@ def _what_would_decide(change: MetricChange, difference: Difference) -> str:
     return f"{power}{same}{more}."
 
 
+def points_in_brackets(difference: Difference) -> str:
+    """Format the interval of a difference of shares in points, in brackets after a space; empty if it is unknown."""
+    limits = (0.0, difference.margin, -difference.margin)
+    ends = [signed_points(end, limits) for end in difference.interval.ends or ()]
+    return f" ({range_text(*ends)})" if ends else ""
+
+
 def slice_lines(target: TargetChange) -> list[tuple[str, str]]:
     """List the tags whose cases became better or worse."""
     telling = [one for one in target.slices if one.difference.outcome in ("better", "worse")]
@@ -386,7 +430,7 @@ def slices_remark(target: TargetChange) -> str:
 
 def _slice(one: Slice) -> str:
     difference = one.difference
-    interval = interval_in_brackets(difference.interval, "+z.1f", 100)
-    p = "" if difference.adjusted is None else f", p {p_value_text(difference.adjusted)}"
-    value = 100 * (difference.value or 0.0)
-    return f"{OUTCOME_WORDS[difference.outcome]}, {with_minus(f'{value:+z.1f}')} points{interval} on {count(difference.n, 'case')}{p}"
+    interval = points_in_brackets(difference)
+    p = "" if difference.adjusted is None else f", p {p_value_text(difference.adjusted, difference.interval.level)}"
+    value = signed_points(difference.value or 0.0)
+    return f"{OUTCOME_WORDS[difference.outcome]}, {value} points{interval} on {count(difference.n, 'case')}{p}"

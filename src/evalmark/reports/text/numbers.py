@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evalmark.core import text as core_text
-from evalmark.core.text import count, one_line
+from evalmark.core.text import count, distinct_from, one_line
 from evalmark.core.values.score import Direction
+from evalmark.scoring.binding.scores import TOLERANCE
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
@@ -18,6 +19,7 @@ GAP = DASH
 MINUS = "\u2212"
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.:-=+*#"
+_NOISE = 1e-9
 LONG_WAIT = 0.1
 """Shortest waiting time that is shown, in seconds."""
 
@@ -31,7 +33,7 @@ def number_text(number: float | None, unit: str = "") -> str:
     if number is None:
         return GAP
     if not unit:
-        return with_minus(f"{number:z.3f}")
+        return with_minus(_decimals(number, 3))
     return with_minus(f"{number:z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:z.4g}")
 
 
@@ -51,6 +53,31 @@ def range_text(low: str, high: str) -> str:
     (True, '+2.9 to +7.3')
     """
     return f"{low} {'to' if {low[:1], high[:1]} & {'+', MINUS} else DASH} {high}"
+
+
+def value_beside(value: float, limit: float | None, decimals: int = 3) -> str:
+    """Format a value from 0 to 1 with enough decimals to show on which side of a threshold it is.
+
+    >>> value_beside(0.69996, 0.7), value_beside(0.7, 0.7), value_beside(0.69996, None)
+    ('0.69996', '0.700', '0.700')
+    """
+    limits = [] if limit is None else [limit]
+    return with_minus(distinct_from(value, limits, _decimals, decimals, slack=TOLERANCE))
+
+
+def mean_number(mean: float | None, unit: str = "") -> str:
+    """Format a mean like `number_text`; from 0 to 1, rounding never makes it 0 or 1.
+
+    >>> mean_number(0.99998), mean_number(1.0), mean_number(12345.6, "edits")
+    ('0.999', '1.000', '12,346')
+    """
+    if mean is None or unit or not _NOISE < mean < 1 - _NOISE:
+        return number_text(mean, unit)
+    return number_text(min(0.999, max(0.001, mean)))
+
+
+def _decimals(number: float, digits: int) -> str:
+    return f"{number:z.{digits}f}"
 
 
 def percent(share: float | None) -> str:
@@ -94,7 +121,7 @@ def _ends(unit: str) -> str:
 
 def interval_text(interval: Interval, unit: str = "") -> str:
     """Format both ends of an interval."""
-    return range_text(number_text(interval.low, unit), number_text(interval.high, unit)) if interval.known else GAP
+    return range_text(mean_number(interval.low, unit), mean_number(interval.high, unit)) if interval.known else GAP
 
 
 def interval_ends(interval: Interval | None, spec: str = "z.2f", scale: float = 1) -> str:
@@ -123,8 +150,17 @@ def more_cases(found: "Difference") -> str:
 
 
 def share_interval(interval: Interval) -> str:
-    """Format an interval of a share in percent."""
-    return f"{interval_ends(interval, 'z.1f', 100)} %" if interval.known else GAP
+    """Format an interval of a share in percent; as in `percent`, only exact ends are shown as 0 or 100.
+
+    >>> from evalmark.stats.inference.intervals import wilson
+    >>> share_interval(wilson(20_000, 20_000)).replace(DASH, "to")
+    '99.9 to 100.0 %'
+    """
+    return GAP if interval.ends is None else f"{f' {DASH} '.join(map(_share_end, interval.ends))} %"
+
+
+def _share_end(end: float) -> str:
+    return f"{min(99.9, max(0.1, 100 * end)) if _NOISE < end < 1 - _NOISE else 100 * end:z.1f}"
 
 
 def limit_text(direction: Direction, limit: float) -> str:
@@ -146,17 +182,30 @@ def share_with_interval(share: Share, noun: str) -> str:
     return f"{share.passed:,} of {count(share.n, noun)}, {percent(share.value)} ({share_interval(share.interval)})"
 
 
-def mean_text(metric: MetricSummary) -> str:
-    """Format a metric's mean: on its own scale, as a percentage of yes, or as a plain number."""
+def mean_text(metric: MetricSummary, needed: float | None = None) -> str:
+    """Format a metric's mean: on its own scale, as a percentage of yes, or as a plain number.
+
+    Args:
+        metric: The metric.
+        needed: The mean that the gate requires; the text shows on which side of it the mean is.
+    """
+    mean, limits = metric.mean, [] if needed is None else [needed]
     if metric.raw_interval is not None and metric.raw_mean is not None:
         return f"{scale_mean(metric.raw_mean, metric.raw_unit)} of {_ends(metric.raw_unit)}"
-    return percent(metric.mean) if metric.truths else number_text(metric.mean, metric.unit)
+    if mean is None or not limits:
+        return percent(mean) if metric.truths else mean_number(mean, metric.unit)
+    if metric.truths:
+        return distinct_from(mean, limits, core_text.percent, 3)
+    if metric.unit:
+        return with_minus(distinct_from(mean, limits, lambda number, digits: f"{number:z.{digits}g}", 4))
+    return distinct_from(mean, limits, _decimals, 3) if 0 < mean < 1 else mean_number(mean)
 
 
-def mean_unit(metric: MetricSummary) -> str:
+def mean_unit(metric: MetricSummary, needed: float | None = None) -> str:
     """Unit of `mean_text`: the mean from 0 to 1 of a metric with its own scale, else the unit."""
     if metric.raw_interval is not None and metric.mean is not None:
-        return f"({scale_mean(metric.mean, '0..1')})"
+        limits = [] if needed is None else [needed]
+        return f"({distinct_from(metric.mean, limits, _decimals, 2) if limits else scale_mean(metric.mean, '0..1')})"
     return one_line(metric.unit, 16)
 
 

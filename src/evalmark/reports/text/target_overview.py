@@ -11,16 +11,15 @@ from evalmark.stats.summary.summary import MetricSummary
 from evalmark.stats.summary.target_overview import Overview, TargetFigures, TestPortion
 
 from .change_words import OUTCOME_WORDS
+from .comparison import p_value_text, points_in_brackets, signed_points
 from .numbers import (
     GAP,
-    interval_in_brackets,
     mean_interval,
     mean_text,
     more_cases,
     percent,
     share_interval,
     share_text,
-    with_minus,
 )
 
 
@@ -152,16 +151,15 @@ def _pair(difference: Difference) -> str:
 
 def _difference(difference: Difference) -> str:
     within = f" within {100 * difference.margin:g} points" if difference.outcome == "same" else ""
-    value = with_minus(f"{100 * (difference.value or 0.0):+z.1f}")
-    interval = interval_in_brackets(difference.interval, "+z.1f", 100)
-    verdict = f"{OUTCOME_WORDS[difference.outcome]}{within}, {value}{interval}"
+    value = f"{signed_points(difference.value or 0.0)}{points_in_brackets(difference)}"
+    verdict = f"{OUTCOME_WORDS[difference.outcome]}{within}, {value}"
     turned = f"ahead on {difference.up:,}, behind on {difference.down:,} of {count(difference.n, 'test')}"
     alone = f", {count(difference.alone, 'test')} judged on one of them only" if difference.alone else ""
     ends = difference.interval.ends
     is_apart = ends is not None and (ends[0] > 0 or ends[1] < 0)
     p = difference.p if difference.adjusted is None else difference.adjusted
     luck = (
-        f", which may be chance (p = {p:z.2g})"
+        f", which may be chance (p = {p_value_text(p, difference.interval.level)})"
         if difference.outcome == "cannot tell" and is_apart and p is not None
         else ""
     )

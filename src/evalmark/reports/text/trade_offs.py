@@ -4,20 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evalmark.core.money import money
-from evalmark.core.text import count, one_line
+from evalmark.core.text import count, distinct_from, one_line
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
 
-from .numbers import (
-    GAP,
-    duration,
-    interval_in_brackets,
-    interval_text,
-    number_text,
-    percent,
-    share_interval,
-    with_minus,
-)
+from .comparison import points_in_brackets, signed_points
+from .numbers import GAP, duration, interval_text, mean_number, percent, range_text, share_interval, with_minus
 
 HEADS = ("target", "quality", "interval", "cost", "latency", "standing")
 """Headings of the columns. The cost is the mean of an output, the latency the median time of one."""
@@ -36,7 +28,12 @@ class TradeOffRow(NamedTuple):
 
 def trade_off_title(trade_offs: TradeOffs) -> str:
     """Return the title of the table, which names the measure of quality."""
-    return f"quality against cost and latency: {one_line(trade_offs.metric, 60) or 'pass rate'}"
+    return f"quality against cost and latency: {quality_name(trade_offs) or 'pass rate'}"
+
+
+def quality_name(trade_offs: TradeOffs) -> str:
+    """Return the metric that is the quality, with `↓` if lower is better; empty for the pass rate."""
+    return one_line(trade_offs.metric, 60) + (" ↓" if trade_offs.direction == "lower" else "")
 
 
 def trade_off_rows(trade_offs: TradeOffs) -> list[TradeOffRow]:
@@ -44,7 +41,7 @@ def trade_off_rows(trade_offs: TradeOffs) -> list[TradeOffRow]:
     return [
         TradeOffRow(
             name=one_line(row.name, 60),
-            quality=number_text(row.quality) if trade_offs.metric and row.quality is not None else percent(row.quality),
+            quality=mean_number(row.quality) if trade_offs.metric and row.quality is not None else percent(row.quality),
             interval=interval_text(row.interval) if trade_offs.metric else share_interval(row.interval),
             cost=GAP if row.cost.cost is None else money(row.cost.cost),
             latency=duration(row.seconds),
@@ -60,16 +57,23 @@ def _standing(row: TradeOff) -> str:
     return f"{words[row.standing]} {others}".rstrip()
 
 
-def column_difference(difference: Difference) -> str:
-    """Return the difference of a target from another one in points or units, with its interval."""
+def column_difference(difference: Difference, trade_offs: TradeOffs) -> str:
+    """Return the difference of the means of a target and another one in points or units, with its interval."""
     if difference.value is None:
-        return "no common case"
+        return "no case was scored in both"
     if difference.bounded and not difference.metric:
-        value = with_minus(f"{100 * difference.value:+z.1f}")
-        text = f"{value} points{interval_in_brackets(difference.interval, '+z.1f', 100)}"
+        text = f"{signed_points(difference.value)} points{points_in_brackets(difference)}"
     else:
-        text = f"{with_minus(f'{difference.value:+z.3g}')}{interval_in_brackets(difference.interval, '+z.3g')}"
+        # A difference is positive where the target is better, its means are in their own direction.
+        means = difference.swapped if trade_offs.direction == "lower" else difference
+        limits = (0.0, means.margin, -means.margin)
+        ends = [with_minus(distinct_from(end, limits, _signed, 3)) for end in means.interval.ends or ()]
+        text = with_minus(_signed(means.value or 0.0, 3)) + (f" ({range_text(*ends)})" if ends else "")
     return f"{text} on {count(difference.n, 'case')}"
+
+
+def _signed(number: float, digits: int) -> str:
+    return f"{number:+z.{digits}g}"
 
 
 def column_remarks(trade_offs: TradeOffs) -> Iterator[str]:
@@ -78,7 +82,7 @@ def column_remarks(trade_offs: TradeOffs) -> Iterator[str]:
         yield "No two columns differ in a case that both have, so there is nothing to test."
         return
     tests = count(trade_offs.tests, "pair")
-    of = f"the mean of {one_line(trade_offs.metric, 60)}" if trade_offs.metric else "the pass rate"
+    of = f"the mean of {quality_name(trade_offs)}" if trade_offs.metric else "the pass rate"
     yield (
         f"Better and worse are of {of}, tested case by case against the first column, with p adjusted over {tests} of "
         f"columns (Holm), at the {100 * trade_offs.level:g} % level. Intervals are of each pair alone."

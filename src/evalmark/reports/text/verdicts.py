@@ -11,7 +11,7 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import TrialCounts
 
-from .numbers import number_text, percent, scale_mean, scale_value, share_interval
+from .numbers import number_text, percent, scale_mean, scale_value, share_interval, value_beside
 
 ERROR_FIELDS = ("raised_at", "traceback")
 """Metadata fields that locate an error."""
@@ -163,8 +163,8 @@ def score_text(score: Score, metrics: Mapping[str, Metric]) -> str:
         return score.status
     if score.value is None:
         return number_text(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
-    text = value_text(score.raw, score.value, metric.unit if metric else "")
     limit = metric.threshold if metric else None
+    text = value_text(score.raw, score.value, metric.unit if metric else "", limit)
     plain_truth = isinstance(score.raw, bool) and score.raw == score.value
     if limit is None or score.passed is None or plain_truth:
         return text
@@ -172,20 +172,28 @@ def score_text(score: Score, metrics: Mapping[str, Metric]) -> str:
     return f"{text} {sign[score.direction, score.passed]} {limit:g}"
 
 
-def value_text(raw: object, value: float | None, unit: str) -> str:
-    """Format a raw value, with the normalized value from 0 to 1 if it differs.
+def value_text(raw: object, value: float | None, unit: str, limit: float | None = None) -> str:
+    """Format a raw value, with the normalized value from 0 to 1 if it differs, so that it shows on which side of a `limit` it is.
 
     >>> value_text(2, 0.25, "1..5"), value_text("D", 0.0, ""), value_text(True, 1.0, ""), value_text(0.4, 0.4, "")
     ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
     """
-    behind = "" if value is None or raw is value else f" ({scale_mean(value, '0..1')})"
+    behind = "" if value is None or raw is value else f" ({_position(value, limit)})"
     if isinstance(raw, bool):
         return ("yes" if raw else "no") + (behind if raw != value else "")
     if isinstance(raw, str):
         return f"{one_line(raw, 40)}{behind}"
     if isinstance(raw, (int, float)) and _is_placed(raw, value, unit):
         return f"{scale_value(raw, unit)}{behind}"
-    return number_text(value) if value is not None or raw is None else one_line(raw, 40)
+    if value is not None:
+        return value_beside(value, limit)
+    return number_text(None) if raw is None else one_line(raw, 40)
+
+
+def _position(value: float, limit: float | None) -> str:
+    if limit is None or not 0 < value < 1:
+        return scale_mean(value, "0..1")
+    return value_beside(value, limit, decimals=2)
 
 
 def _is_placed(raw: float, value: float | None, unit: str) -> bool:
@@ -226,7 +234,7 @@ def short_score(score: Score, metric: Metric | None) -> str:
     """
     if score.status != "scored":
         return score.status
-    return value_text(score.raw, score.value, metric.unit if metric else "")
+    return value_text(score.raw, score.value, metric.unit if metric else "", metric.threshold if metric else None)
 
 
 def score_kind(score: Score) -> Verdict | str:

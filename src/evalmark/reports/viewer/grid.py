@@ -1,5 +1,6 @@
 """Which cases and targets a grid has: the columns of several runs, and the rows that their results share."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -125,8 +126,13 @@ def _differs(
 ) -> bool:
     known = [(place, cell) for place, cell in zip(places, row, strict=True) if cell]
     if any(verdict != "ungated" for _, cell in known for _, verdict in cell):
-        return len({tuple(sorted(verdict for _, verdict in cell)) for _, cell in known}) > 1
+        return len({_shares(cell) for _, cell in known}) > 1
     return len({tuple(sorted(hashes.get((run, number), 0) for number, _ in cell)) for (run, _), cell in known}) > 1
+
+
+def _shares(cell: CellResults) -> frozenset[tuple[Verdict, float]]:
+    """Return the share of each verdict among the repeats, of which columns can have unequal numbers."""
+    return frozenset((verdict, n / len(cell)) for verdict, n in Counter(verdict for _, verdict in cell).items())
 
 
 def _columns(runs: Sequence[Run], targets: Sequence[Sequence[str]]) -> Iterator[GridColumn]:

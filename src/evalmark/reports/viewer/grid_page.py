@@ -84,7 +84,6 @@ class ShownRow:
     """A row of the page."""
 
     cells: Sequence[GridCell | None]
-    differs: bool
 
     @property
     def first(self) -> GridCell:
@@ -241,7 +240,7 @@ def _shown_row(
         )
         for column, one, several in zip(columns, kept, verdicts, strict=True)
     ]
-    return ShownRow(cells=cells, differs=len({tuple(sorted(several)) for several in verdicts if several}) > 1)
+    return ShownRow(cells=cells)
 
 
 def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:

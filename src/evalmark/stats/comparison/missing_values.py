@@ -1,5 +1,6 @@
 """Counts the missing values on both sides of a comparison, repeat by repeat."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -55,14 +56,18 @@ def missing_values(
 
     A metric should score every trial of a case that it did not skip. If it has no score of a case, it was not
     asked in either run, unless it scored the case in the other run, or there was no output. A trial that it
-    skipped in one run only is missing.
+    skipped in one run only is missing. A dataset whose outputs it all skipped in both runs has no missing values, even
+    where a case has no output.
     """
+    idle = _idle_datasets(pairs, now[1], before[1])
     datasets = {key[0] for key in now[1].scored_trials} | {
         key[0] for key, was in pairs.items() if was in before[1].scored_trials
     }
     mine: dict[Key, tuple[int, int, int]] = {}
     theirs: dict[Key, tuple[int, int, int]] = {}
     for key, was in pairs.items():
+        if key[0] in idle:
+            continue
         one, other = _CaseValues(*now, key), _CaseValues(*before, was)
         for found, side, beside in ((mine, one, other), (theirs, other, one)):
             if (counts := side.counts(beside, in_dataset=key[0] in datasets, in_units=in_units)) is not None:
@@ -71,6 +76,16 @@ def missing_values(
         now=MissingSide(counts=mine, ranges={} if in_units else _ranges(mine, now[1], {key: key for key in mine})),
         before=MissingSide(counts=theirs, ranges={} if in_units else _ranges(theirs, before[1], pairs)),
     )
+
+
+def _idle_datasets(pairs: Mapping[Key, Key], now: MetricValues, before: MetricValues) -> Collection[str]:
+    """Return the datasets in which the metric skipped every output of both runs, and skipped one at all."""
+    answered, skipped = Counter[str](), Counter[str]()
+    for key, was in pairs.items():
+        for column, place in ((now, key), (before, was)):
+            answered[key[0]] += column.scored_trials.get(place, 0) - column.failed_outputs.get(place, 0)
+            skipped[key[0]] += column.skipped.get(place, 0)
+    return [dataset for dataset, n in skipped.items() if n and n == answered[dataset]]
 
 
 def with_unfinished(

@@ -7,6 +7,7 @@ from typing import Literal, TypedDict
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Run
+from evalmark.core.values.score import Direction
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.differences import MARGIN, Difference
 from evalmark.stats.inference.intervals import LEVEL, Interval, no_interval
@@ -52,6 +53,8 @@ class TradeOffs:
     metric: str
     """The metric that is the quality; empty: the pass rate."""
     rows: tuple[TradeOff, ...]
+    direction: Direction = "higher"
+    """Which direction of the metric is better."""
     level: float
     tests: int
     """The number of pairwise tests of quality, for which p is adjusted."""
@@ -125,6 +128,7 @@ def trade_offs(candidates: Iterable[Candidate], *, level: float = LEVEL, margin:
     unknown = _unknown(rows)
     return TradeOffs(
         metric=metric,
+        direction=_direction(summaries, metric),
         rows=tuple(_with_standing(index, rows, adjusted, unknown) for index in range(len(rows))),
         level=level,
         tests=sum(one.p is not None for one in pairs.values()),
@@ -146,6 +150,12 @@ def _metric(runs: Sequence[Candidate], tallies: Sequence[TrialCounts]) -> str:
         return VERDICT
     names = [[metric.name for metric in one.run.metrics] for one in runs]
     return next((name for name in names[0] if all(name in others for others in names[1:])), VERDICT)
+
+
+def _direction(summaries: Iterable[Summary], metric: str) -> Direction:
+    """Return which direction of a metric is better."""
+    metrics = (one for summary in summaries for one in summary.metrics if one.name == metric and one.scored)
+    return next((one.direction for one in metrics), "higher")
 
 
 def _costs(one: Candidate) -> Mapping[str, TargetCost]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evalmark.core.case_titles import case_title
+from evalmark.core.text import distinct_from
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Direction, Result, Score
 from evalmark.stats.inference.sequential import BettingSequence
@@ -90,7 +91,8 @@ class MeanBounds:
             ("lower", False): "more than",
         }
         verdict = "" if self.is_met is None else f", {limit[reach.direction, self.is_met]} {reach.needed:g}"
-        return f"{reach.what} is from {low:z.3g} to {high:z.3g} ({100 * self._level:z.3g} % sure){verdict}"
+        ends = " to ".join(distinct_from(end, [reach.needed], _digits, 3) for end in (low, high))
+        return f"{reach.what} is from {ends} ({100 * self._level:z.3g} % sure){verdict}"
 
 
 class PassRate:
@@ -271,4 +273,14 @@ class NotWorse:
         low, high = self._between.ends
         verdict = {"same": f", the same within {self._margin:g}", None: ""}.get(self.outcome, f", {self.outcome}")
         sure = f"{100 * self._level:z.3g} % sure"
-        return f"the difference from the baseline is from {low:+z.3g} to {high:+z.3g} ({sure}){verdict}"
+        limits = (0.0, self._margin, -self._margin)
+        ends = " to ".join(distinct_from(end, limits, _signed_digits, 3) for end in (low, high))
+        return f"the difference from the baseline is from {ends} ({sure}){verdict}"
+
+
+def _digits(number: float, digits: int) -> str:
+    return f"{number:z.{digits}g}"
+
+
+def _signed_digits(number: float, digits: int) -> str:
+    return f"{number:+z.{digits}g}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from evalmark.core.text import count, percent, percent_distinct_from
+from evalmark.core.text import count, distinct_from, percent_distinct_from, percent_limit
 from evalmark.core.values.run import Gate, Run
 from evalmark.stats.inference.argument_checks import check_arguments
 
@@ -127,7 +127,7 @@ def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
 
 
 def _beyond(found: int, noun: str, most: int) -> str:
-    return f"{count(found, noun)}; at most {most} {'is' if most == 1 else 'are'} allowed."
+    return f"{count(found, noun)}; at most {most:,} {'is' if most == 1 else 'are'} allowed."
 
 
 def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
@@ -140,26 +140,26 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     if not judged:
         if total.trials:
             yield _Finding(
-                "cannot tell", f"A pass rate of {percent(needed)} is required, but no trial passed or failed."
+                "cannot tell", f"A pass rate of {percent_limit(needed)} is required, but no trial passed or failed."
             )
         return
     rate = total.passed / judged
-    text = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_distinct_from(rate, needed)})"
+    text = f"{total.passed:,} of {count(judged, 'judged trial')} passed ({percent_distinct_from(rate, needed)})"
     if rate >= needed:
-        yield _Finding("pass", f"{text}, at least {percent(needed)}.")
+        yield _Finding("pass", f"{text}, at least {percent_limit(needed)}.")
     elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
-        yield _Finding("fail", f"{text}, less than {percent(needed)}.")
+        yield _Finding("fail", f"{text}, less than {percent_limit(needed)}.")
     else:
         rest = "missing trials" if missing is None else f"the {count(missing, 'missing trial')}"
         yield _Finding(
-            "cannot tell", f"{text}, less than {percent(needed)}; {rest} could still raise it to the minimum."
+            "cannot tell", f"{text}, less than {percent_limit(needed)}; {rest} could still raise it to the minimum."
         )
 
 
 def _every_trial(total: TrialCounts, ungated: str) -> Iterable[_Finding]:
     judged = total.passed + total.failed
     if total.failed:
-        yield _Finding("fail", f"{total.failed} of {count(judged, 'judged trial')} failed.")
+        yield _Finding("fail", f"{total.failed:,} of {count(judged, 'judged trial')} failed.")
     elif total.passed:
         yield _Finding("pass", f"{count(judged, 'judged trial')}: every one passed.")
     elif total.ungated:
@@ -235,7 +235,8 @@ def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int
     total = math.fsum(average * m.n for m, average in scored)
     lower = scored[0][0].direction == "lower"
     limit, relation = ("at most", "more than") if lower else ("at least", "less than")
-    text = f"The mean of {name} is {total / n:z.4g} over {count(n, 'score')}"
+    mean = distinct_from(total / n, [needed], lambda number, digits: f"{number:z.{digits}g}", 4)
+    text = f"The mean of {name} is {mean} over {count(n, 'score')}"
     if mean_reaches(total / n, needed, lower=lower):
         return _Finding("pass", f"{text}, {limit} {needed:g}.")
     missing = None if not_run is None else not_run + sum(m.missing for m in parts)

@@ -12,7 +12,7 @@ from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.means import mean, mean_interval, share, skewness_caution
 
-from .collection import MetricScores
+from .collection import SLACK, MetricScores
 from .summary import MetricSummary
 
 BINS = 10
@@ -145,5 +145,5 @@ def _bins(values: Sequence[float], low: float, high: float) -> tuple[int, ...]:
     width = high / BINS - low / BINS  # divided first, since the difference of two large numbers can be infinite
     for value in values:
         position = (value / width - low / width) if width else 0
-        counts[min(BINS - 1, max(0, int(position)))] += 1
+        counts[min(BINS - 1, max(0, int(position + SLACK)))] += 1  # 0.7 / 0.1 is 6.999999999999999
     return tuple(counts)
