@@ -429,6 +429,7 @@ def test_on_paper_stands_what_is_open_and_nothing_to_click(opened):
     for hidden in ("form.filters", ".label", "#said", "#count"):
         assert not page.is_visible(hidden)
     assert page.locator(".all dl:visible").count() == 1
+    assert page.locator(".all summary:visible").count() == 0
     assert page.is_visible("th[data-by=case] >> text=Input")
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 36, 40)", "dark on white"
     assert page.evaluate("getComputedStyle(document.querySelector('.all tbody tr')).breakInside") == "avoid"

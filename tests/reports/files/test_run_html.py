@@ -326,3 +326,32 @@ def test_an_error_beside_an_answer_is_told_as_what_it_was():
 def test_tools_that_were_called_without_a_transcript_are_steps_too():
     text = one(Output(value="x", tool_calls=(ToolCall(name="find", arguments={"a": 1}, error="gone"),)))
     assert '<dt>calls<dd class="step call">find {&#34;a&#34;: 1}<dt>failed<dd class="step error">gone' in text
+
+
+PLAIN = (
+    "The parcel comes back within three days, says the carrier, since nobody was at home on Monday, and it was sent again. "
+    * 3
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        pytest.param(PLAIN.strip(), 1, id="a plain line is in its cell alone"),
+        pytest.param(f"*{PLAIN.strip()}*", 2, id="Markdown is drawn below"),
+        pytest.param(PLAIN.strip() * 2, 2, id="a long one is whole below"),
+        pytest.param("Paris", 2, id="a short one is in both"),
+    ],
+)
+def test_a_text_that_its_cell_shows_in_full_is_not_repeated(value, shown):
+    row = rows(one(Output(value=value)))[0]
+    start = re.sub(r"\W*$", "", value.lstrip("*")[:60])
+    assert row.count(start) == shown * value.count(start) if shown == 1 else row.count(start) >= shown
+    assert ("<dt>Output" in row) is (shown > 1)
+
+
+def test_without_room_a_line_that_is_in_its_cell_alone_is_cut_too():
+    text = page(many(60, 400), room=130_000)
+    assert re.search(r"60 texts of more than [\d,]+ characters are cut", text)
+    assert len(text.encode()) <= 130_000
+    assert len(rows(text)) == 60

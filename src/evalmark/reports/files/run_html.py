@@ -29,6 +29,8 @@ from .target_overview import overview_tables, split_overview
 
 _COLUMNS = 12
 """Most metrics with a column of their own."""
+_UNBROKEN = 5
+"""Most metrics whose names a printed page has room for; more are broken within words."""
 _FORMS = 8_000
 """Bytes after the rows without the script, rounded up."""
 _WENT = {"worse": CASE_WORDS["worse"], "better": CASE_WORDS["better"], "other": "changed", "new": "new"}
@@ -144,6 +146,8 @@ def _widths(context: RowContext, summary: Summary, *, timed: bool) -> str:
         f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
     )
     heads_css = _card_heads(context, timed=timed)
+    if len(context.columns) <= _UNBROKEN:
+        heads_css += "@media print{.all>thead>tr>*{overflow-wrap:normal}}\n"
     return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n{heads_css}"
 
 
