@@ -15,7 +15,7 @@ WORDS = {
         "similarity measures",
         "Not validated on your data",
     ),
-    "compare.svg": ("worse", "pass rate fell", "10 cases broke", "before", "now", "passed, fails now"),
+    "compare.svg": ("worse", "pass rate fell", "10 cases regressed", "before", "now", "passed, fails now"),
     "run-light.png": ("failed", "contains", "interval", "worse"),
     "run-dark.png": ("failed", "contains", "interval", "worse"),
     "compare-light.png": ("worse", "contains", "pass rate", "before", "now"),

@@ -11,7 +11,6 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.numbers import DASH
 from evalmark.store import open_store
 
 BOT = """
@@ -65,8 +64,8 @@ def test_an_impossible_difference_is_refused_before_the_plan_is_printed(suite, e
 @pytest.mark.parametrize(
     ("before", "now", "code", "said"),
     [
-        pytest.param(0, 12, 1, "Worse: pass rate fell from 100 % to 60 % (12 cases broke).", id="worse"),
-        pytest.param(12, 0, 0, "Better: pass rate rose from 60 % to 100 % (12 cases fixed).", id="better"),
+        pytest.param(0, 12, 1, "Worse: pass rate fell from 100 % to 60 % (12 cases regressed).", id="worse"),
+        pytest.param(12, 0, 0, "Better: pass rate rose from 60 % to 100 % (12 cases improved).", id="better"),
         pytest.param(0, 1, 3, "The changes may be chance", id="one case that differs can be luck"),
         pytest.param(
             0, 0, 0, "All outputs and all scores are identical", id="identical outputs are the same, however few"
@@ -100,11 +99,11 @@ def test_texts_stand_side_by_side_and_reports_are_written(suite, evalmark):
     assert "[-say 0-]" in found.out
     assert "{+no+}" in found.out
     assert "[-say 1-]" not in found.out
-    assert "flips   10 worse, 0 better, 20 unchanged" in found.out
+    assert "flips   10 regressed, 0 improved, 20 unchanged" in found.out
     assert "1 with their texts below, and 9 more; show all with -n 10" in found.out
     document = json.loads((suite / "c.json").read_text(encoding="utf-8"))
     assert (document["outcome"], len(document["targets"][0]["flips"]), len(document["pairs"])) == ("worse", 10, 1)
-    assert (suite / "c.md").read_text(encoding="utf-8").startswith("## ❌ bot: worse")
+    assert (suite / "c.md").read_text(encoding="utf-8").startswith("## ▼ bot: worse")
     page = (suite / "c.html").read_text(encoding="utf-8")
     assert page.count('<details class="beside"') == 10, "a page has room for more cases than -n names"
     assert "<del>say 0</del>" in page or "less than half in common" in page
@@ -127,7 +126,7 @@ def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
     evalmark("run", "s.yaml", "-q")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite / "summary.md"))
     found = evalmark("compare", "last", "last~1", "--to", "github")
-    assert "## ❌ bot: worse" in (suite / "summary.md").read_text(encoding="utf-8")
+    assert "## ▼ bot: worse" in (suite / "summary.md").read_text(encoding="utf-8")
     assert "::error title=bot%3A worse::pass rate fell" in found.out
     assert "::error file=cases.jsonl,line=1,title=q0%3A passed%2C fails now::before: say 0%0Anow: no" in found.out
 
@@ -270,16 +269,16 @@ def test_two_targets_of_one_run_stand_beside_each_other(two_models, evalmark):
     found = evalmark("compare", "last", "--target", SMALL, "--against", LARGE, "-n", 2, "--store", "a.db")
     assert found.code == 1
     assert [line.strip() for line in found.out.splitlines() if line.strip()] == [
-        f"openai/small against openai/large{' ' * 58}✗ worse",
+        f"openai/small against openai/large{' ' * 58}▼ worse",
         "two targets of run 20261122-041027-36v6 of 2026-11-22 04:10",
         "Worse: pass rate is 70 % against 100 %.",
         "30 cases of both targets",
-        "metric      n  openai/large  openai/small  difference       interval      p  verdict",
-        f"pass rate  30         100 %          70 %       -30.0  -47.9 {DASH} -12.5  0.002  worse",
+        "metric      n  openai/large  openai/small  difference        interval      p  verdict",
+        "pass rate  30         100 %          70 %       \u221230.0  \u221247.9 to \u221212.5  0.002  ▼ worse",
         "Differences of shares are in points. 95 % intervals, paired by case.",
-        "flips   9 worse with openai/small, 0 better, 21 unchanged",
-        "✗  q21  passes only with openai/large",
-        "✗  q22  passes only with openai/large",
+        "flips   9 regressed with openai/small, 0 improved, 21 unchanged",
+        "▽  q21  passes only with openai/large",
+        "▽  q22  passes only with openai/large",
         "and 7 more; show all with -n 9",
     ]
     other = evalmark("compare", "last", "--target", LARGE, "--against", SMALL, "--store", "a.db")
@@ -356,7 +355,7 @@ def test_a_run_that_is_worse_than_its_baseline_is_told_by_the_exit_code(suite, e
     found = evalmark("run", "s.yaml", "--baseline", "last", "-o", "r.json", "-o", "r.md", "-o", "r.html")
     assert found.code == 1
     assert "Gate passed" in found.out
-    assert "Worse: pass rate fell from 100 % to 60 % (12 cases broke)." in found.out
+    assert "Worse: pass rate fell from 100 % to 60 % (12 cases regressed)." in found.out
     assert json.loads((suite / "r.json").read_text(encoding="utf-8"))["comparison"]["outcome"] == "worse"
     assert "**Worse:** pass rate fell" in (suite / "r.md").read_text(encoding="utf-8")
     assert "pass rate fell from 100 % to 60 %" in (suite / "r.html").read_text(encoding="utf-8")

@@ -55,7 +55,7 @@ def test_an_example_passes_and_its_change_makes_it_worse(world, kind):
     assert text.count(before) == 1
     (world / code).write_text(text.replace(before, after))
     run = evalmark_process(world, "run", "--baseline", "last")
-    assert (run.returncode, "✗ worse" in run.stdout) == (1, True), run.stdout + run.stderr
+    assert (run.returncode, "▼ worse" in run.stdout) == (1, True), run.stdout + run.stderr
     assert counts(world)[0] == (9, 1)
     assert counts(world)[1][0] <= 3
 

@@ -127,7 +127,7 @@ def test_a_suite_that_became_worse_is_listed_as_worse_although_its_gate_passes(e
     (world / "evals" / "b" / "cases.jsonl").write_text("".join(wrong + rows[15:]))
     said = evalmark("run", "--baseline", "last-green")
     assert said.code == 1
-    assert "evals/b/b.yaml  ✗ worse" in said.out
+    assert "evals/b/b.yaml  ▼ worse" in said.out
 
 
 @pytest.mark.parametrize(

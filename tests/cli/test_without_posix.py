@@ -63,7 +63,7 @@ def test_runs_pass_fail_and_crash_with_their_exit_codes(without_posix, world):
     (world / "bot.py").write_text("def answer(input): return input\n")
     failed = without_posix("run", "suite.yaml")
     assert failed.returncode == 1, failed.stderr
-    assert "2 worse, 0 better" in without_posix("compare", "last", "last~1").stdout
+    assert "2 regressed, 0 improved" in without_posix("compare", "last", "last~1").stdout
     (world / "bot.py").write_text("import os\ndef answer(input): os._exit(0)\n")
     crashed = without_posix("run", "suite.yaml")
     assert crashed.returncode == 3

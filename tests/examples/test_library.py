@@ -19,4 +19,4 @@ def test_ten_cases_break_when_the_answers_become_one_sentence(world, evalmark): 
     assert evalmark("run", "suite.yaml").code == 1
     compared = evalmark("compare", "last", "last~1", "--pairs")
     assert compared.code == 1
-    assert "pass rate fell from 94.4 % to 66.7 % (10 cases broke)" in compared.out
+    assert "pass rate fell from 94.4 % to 66.7 % (10 cases regressed)" in compared.out

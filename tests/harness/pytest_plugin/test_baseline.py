@@ -18,9 +18,11 @@ describe_eval("numbers", data=[{"input": str(n), "expected": str(n)} for n in ra
 @pytest.mark.parametrize(
     ("bad", "reference", "said"),
     [
-        pytest.param(7, "last", "7 worse, 0 better, 1 the same: worse (exact McNemar: p = 0.016)", id="worse"),
-        pytest.param(0, "last-green", "0 worse, 0 better, 8 the same: nothing changed", id="nothing changed"),
-        pytest.param(1, "last", "1 worse, 0 better, 7 the same: cannot tell (mid-p McNemar: p = 0.5)", id="luck"),
+        pytest.param(7, "last", "7 regressed, 0 improved, 1 unchanged: worse (exact McNemar: p = 0.016)", id="worse"),
+        pytest.param(0, "last-green", "0 regressed, 0 improved, 8 unchanged: nothing changed", id="nothing changed"),
+        pytest.param(
+            1, "last", "1 regressed, 0 improved, 7 unchanged: cannot tell (mid-p McNemar: p = 0.5)", id="luck"
+        ),
     ],
 )
 def test_an_eval_says_what_changed(suite, bad, reference, said):
@@ -60,7 +62,7 @@ def test_another_threshold_is_no_change(suite):
         "Under the threshold of the newer run, 18 of 20 scores of the baseline pass; under the baseline's own threshold, 10."
         in text
     )
-    assert "0 worse, 0 better, 20 the same: nothing changed" in text
+    assert "0 regressed, 0 improved, 20 unchanged: nothing changed" in text
 
 
 def test_a_scorer_that_changed_is_not_compared(suite):

@@ -11,6 +11,7 @@ from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.text import changed_cases
 from evalmark.reports.text.comparison import TWO_RUNS, side_names
+from evalmark.stats.comparison.change import Flip
 from evalmark.stats.comparison.compare import two_targets
 
 LONG = "my_company.applications.support"
@@ -112,3 +113,15 @@ def test_a_target_without_a_result_is_said():
         "There is no result to compare of one of the targets.",
     )
     assert compare(run, run, targets=("m/b", "m/c")).warnings == ("There is no result to compare of either target.",)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "text"),
+    [
+        pytest.param(1.0, 0.0, "right was yes, is no now", id="yes or no, as in the report of a run"),
+        pytest.param(1.0, 0.25, "right fell from 100 % to 25 %", id="repeats that disagree"),
+    ],
+)
+def test_a_truth_of_a_single_case_is_yes_or_no(before, now, text):
+    flip = Flip(dataset="d", case="c", target="", before=before, now=now, metric="right")
+    assert changed_cases.flip_text(flip) == text

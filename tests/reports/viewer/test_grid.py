@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import pytest
 
 from evalmark import Case, Output, Result, Score
+from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.trade_offs import column_difference
@@ -128,6 +130,56 @@ def test_rows_are_filtered_sorted_and_paged(app, query, n, first):
     assert f"{n} cases" in plain(text)
     assert asked(text)[0].startswith(first)
     assert len(asked(text)) <= 20
+
+
+@pytest.mark.parametrize(
+    ("written", "n"),
+    [
+        pytest.param("verdict:pass", 36, id="one output passes"),
+        pytest.param("-verdict:pass", 31, id="one output does not pass"),
+        pytest.param("strong verdict:fail", 3, id="one output fulfils both, not one each"),
+        pytest.param("metric.right>0.5 tag:sums", 36, id="a score and a tag"),
+        pytest.param("case-7", 1, id="an id"),
+        pytest.param("nowhere", 0, id="nothing"),
+    ],
+)
+def test_a_query_shows_the_cases_of_which_one_output_fulfils_it(app, written, n):
+    text = page(app, f"?run={TWO}&{urlencode({'q': written})}")
+    assert f">{count(n, 'case')}" in text
+    assert counts(text.partition('aria-label="Rows by outcome"')[2])[0] == n
+
+
+def test_a_query_that_cannot_be_read_says_why_and_shows_no_case(app):
+    text = page(app, f"?run={TWO}&q=metric.rihgt%3C1")
+    assert "did you mean metric.right?" in plain(text)
+    assert "No case matches." in text
+
+
+def test_a_cell_says_how_its_verdict_differs_from_the_first_column(app):
+    text = page(app, f"?run={TWO}&order=file")
+    assert text.count("△ improved") == 17
+    assert "▽" not in text
+    turned = page(app, f"?run={TWO}&order=file&first=1")
+    assert turned.count("▽ regressed") == 17
+    assert turned.count("<tr data-flip>") == 17
+    assert "data-flip" not in page(app, f"?run={TWO}&order=file&page=2").partition("What is 30 times 7?")[2]
+
+
+def test_compact_cells_and_differences_show_markdown_as_plain_text(tmp_path):
+    texts = {
+        "old": "# Rules\n\nWithin **30** days.",
+        "new": "# Rules\n\nWithin **14** days.",
+        "bold": "**Rules**\n\nWithin 30 days.",
+    }
+    with open_store(tmp_path / "evalmark.db") as made:
+        run = a_run(TWO, name="sums", target="old, new, bold", metrics=METRIC)
+        keep(made, run, [answer(1, target, text, True) for target, text in texts.items()])
+        app = shown(made)
+        compact, differences = (page(app, f"?run={TWO}&{query}") for query in ("density=compact", "differences=1"))
+    assert '<div class="out" dir="auto">Rules Within 30 days.</div>' in compact
+    assert "<del>30</del>" in differences
+    assert "<ins>14</ins>" in differences
+    assert "same words, other Markdown" in differences
 
 
 def test_differences_mark_the_words_that_the_first_column_lacks(app):

@@ -111,7 +111,9 @@ SHORTCUTS = (
     Shortcut(("e", "x"), "in a timeline: go to the next failed step, unfold all steps", "viewer"),
     Shortcut(("s", "z"), "in a queue: skip, undo", "viewer"),
     Shortcut(
-        ("n", "p"), "in a comparison: next and previous case that flipped; of sessions: older and newer", "viewer"
+        ("n", "p"),
+        "in a comparison or a grid: next and previous case with other verdicts; of sessions: older and newer",
+        "viewer",
     ),
     Shortcut(("/",), "search"),
     Shortcut(("Ctrl+K",), "go to a page, run, suite or metric", "viewer"),

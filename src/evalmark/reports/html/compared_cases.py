@@ -8,6 +8,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.text.changed_cases import CaseScore, deciding_texts
+from evalmark.reports.text.numbers import with_minus
 from evalmark.reports.text.output_changes import OutputChange, output_change
 from evalmark.reports.text.verdicts import short_score
 from evalmark.stats.comparison.change import Flip, is_unchanged
@@ -15,6 +16,7 @@ from evalmark.stats.comparison.compared_cases import CaseOutcome
 from evalmark.stats.comparison.flip_examples import FlipExample
 
 from .escaping import page_text, visible
+from .markdown import plain_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,13 @@ class ComparedCase:
         old, new = self.before.result.output, self.now.result.output
         if old.error is not None or new.error is not None:
             return None
-        return output_change(_comparable(old.value), _comparable(new.value))
+        return plain_change(_comparable(old.value), _comparable(new.value))
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether an output is drawn as Markdown."""
+        sides = (self.before, self.now)
+        return any(side is not None and _is_markdown(side.result.output.value) for side in sides)
 
     @property
     def reasons(self) -> Sequence[tuple[str, str]]:
@@ -71,6 +79,16 @@ class ComparedCase:
             return ()
         metric = self.flip.metric if self.flip else ""
         return deciding_texts(self.before.result, self.now.result, metric, with_reason=True)
+
+
+def plain_change(before: object, now: object) -> OutputChange:
+    """Compare two outputs by what readers see of them: Markdown does not count, but is named where only it differs."""
+    change = output_change(plain_text(before), plain_text(now))
+    return change._replace(is_reformatted=change.kind == "same" and before != now and isinstance(now, str))
+
+
+def _is_markdown(value: object) -> bool:
+    return isinstance(value, str) and plain_text(value) != value
 
 
 def _comparable(value: object) -> object:
@@ -108,6 +126,6 @@ def _case_score(old: Score, new: Score, metric: Metric | None) -> CaseScore:
         metric=one_line(new.name, 60),
         before=short_score(old, metric),
         now=short_score(new, metric),
-        difference="" if gain is None else f"{gain:+z.3f}",
+        difference="" if gain is None or isinstance(new.raw, bool) else with_minus(f"{gain:+z.3f}"),
         went=went,
     )

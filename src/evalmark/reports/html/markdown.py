@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from evalmark.core.lazy import LazyModule
+from evalmark.reports.text.output_changes import structure_of
 
 from .escaping import inner_text, segments
 
@@ -27,6 +28,22 @@ _REMEMBERED = 4_000
 _MARKUP = re.compile(r"[*_`#>|~\[<\\]|^ {0,3}(?:[-+]|\d{1,9}[.)])\s|^ {0,3}-{3}", re.MULTILINE)
 """What every text with Markdown contains; other texts are not parsed."""
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x20]+", re.IGNORECASE)
+_LONGEST_PLAIN = 40_000
+"""Longest text in characters whose Markdown is removed."""
+_BLANK_LINES = re.compile(r"\n{3,}")
+_PLAIN_PARTS: Mapping[str, str] = {
+    "softbreak": "\n",
+    "hardbreak": "\n",
+    "hr": "\n\n",
+    "heading_close": "\n\n",
+    "tr_close": "\n",
+    "table_close": "\n",
+    "th_close": "  ",
+    "td_close": "  ",
+    "bullet_list_close": "\n",
+    "ordered_list_close": "\n",
+}
+"""What stands for a token that has no text of its own."""
 _TEXT_TOKENS = frozenset(("paragraph_open", "paragraph_close", "inline", "text", "text_special", "softbreak"))
 _ELEMENTS: Mapping[str, str] = {
     "paragraph": "p",
@@ -64,6 +81,34 @@ def draw_markdown(text: str, sentences: Sequence[str] = ()) -> Markup | None:
     if not all(any(sentence in one for one in texts) for sentence in sentences):
         return None
     return Markup("").join(_drawn(tokens, sentences))
+
+
+def plain_text(value: Any) -> Any:
+    r"""Return a text without its Markdown, for a line or a comparison of words; any other value and JSON unchanged.
+
+    >>> plain_text("# High\n\n- It is **high**, see [a map](https://example.org).")
+    'High\n\n• It is high, see a map.'
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST_PLAIN or not _MARKUP.search(value):
+        return value
+    if structure_of(value) is not None:
+        return value
+    tokens = _recent_tokens(value) if len(value) <= _REMEMBERED else _tokens(value)
+    if any(token.level >= _NESTING - 1 for token in tokens):
+        return value
+    return _BLANK_LINES.sub("\n\n", "".join(map(_plain_part, tokens))).strip()
+
+
+def _plain_part(token: "Token") -> str:
+    if token.type in _PLAIN_PARTS:
+        return _PLAIN_PARTS[token.type]
+    if token.type == "list_item_open":
+        return f"{token.info}. " if token.info else "\u2022 "
+    if token.type == "paragraph_close":
+        return "\n" if token.hidden else "\n\n"
+    if token.type == "text_special":
+        return str(token.markup)
+    return "" if token.type == "inline" or token.nesting else str(token.content)
 
 
 def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:

@@ -132,8 +132,15 @@ def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:
 
 
 def _score_change_text(flip: Flip, heads: SideNames) -> str:
-    before, now = (percent(n) if flip.is_share else number_text(n, flip.unit) for n in (flip.before, flip.now))
     name = one_line(flip.metric, _NAME)
+    if _is_truth(flip.is_share, flip.before, flip.now):
+        before, now = _truth(flip.before), _truth(flip.now)
+        return (
+            f"{name} was {before}, is {now} now"
+            if not heads.of_one_run
+            else f"{name} is {now} with {heads.now}, {before} with {heads.before}"
+        )
+    before, now = (percent(n) if flip.is_share else number_text(n, flip.unit) for n in (flip.before, flip.now))
     if heads.of_one_run:
         return f"{name} is {now} with {heads.now}, {before} with {heads.before}"
     return f"{name} {'rose' if flip.now > flip.before else 'fell'} from {before} to {now}"
@@ -175,16 +182,31 @@ class CaseScore(NamedTuple):
 def case_scores(cases: ComparedCases, case: int) -> list[CaseScore]:
     """List every metric's score of a case in both runs; repeats are averaged."""
     return [
-        CaseScore(
-            metric=metric_name(change),
-            before=metric_value(change, values[0]),
-            now=metric_value(change, values[1]),
-            difference=signed_difference(change, gain),
-            went=cases.went(number, case),
-        )
+        _case_score(change, values, gain, cases.went(number, case))
         for number, change in enumerate(cases.change.changes)
         if (values := cases.values[number][case]) is not None and (gain := cases.gain(number, case)) is not None
     ]
+
+
+def _case_score(change: MetricChange, values: tuple[float, float], gain: float, went: CaseOutcome | None) -> CaseScore:
+    """Format the scores of one case: yes and no if all of its repeats agree."""
+    before, now = values
+    is_truth = _is_truth(change.is_share and bool(change.name), before, now)
+    return CaseScore(
+        metric=metric_name(change),
+        before=_truth(before) if is_truth else metric_value(change, before),
+        now=_truth(now) if is_truth else metric_value(change, now),
+        difference="" if is_truth else signed_difference(change, gain),
+        went=went,
+    )
+
+
+def _is_truth(is_share: bool, *values: float) -> bool:
+    return is_share and {*values} <= {0.0, 1.0}
+
+
+def _truth(value: float) -> str:
+    return "yes" if value else "no"
 
 
 def _score_text_of(result: Result, name: str) -> str:

@@ -45,6 +45,8 @@ class OutputChange(NamedTuple):
     """How many places of the JSON values are equal."""
     left_out: int = 0
     """How many of the places that differ are not in `fields`."""
+    is_reformatted: bool = False
+    """Whether the words are the same, and only their Markdown differs."""
 
 
 def output_change(before: Any, now: Any) -> OutputChange:

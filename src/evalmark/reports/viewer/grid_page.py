@@ -11,15 +11,20 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.money import money
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
-from evalmark.reports.text.output_changes import OutputChange, output_change
+from evalmark.reports.html.compared_cases import plain_change
+from evalmark.reports.text.change_words import CASE_SIGNS, CASE_WORDS
+from evalmark.reports.text.output_changes import OutputChange
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import (
     GRID_DENSITIES,
     GRID_ORDERS,
     GRID_ROWS,
     GridQuery,
+    parse_case_query,
     parse_grid_query,
 )
+from evalmark.reports.viewer.urls.search_query import SearchQuery, parse_search_query
+from evalmark.stats.comparison.compared_cases import CaseOutcome
 from evalmark.stats.comparison.metric_values import case_fingerprint
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
@@ -29,6 +34,7 @@ from evalmark.storage.queries.pages import NumberedResult
 
 from .comparisons import prepared_trade_offs
 from .grid import MOST_RESULTS, Grid, GridColumn, GridRow, is_of_one_set, prepared_grid, runs_of_folder, set_name
+from .label_filter import only_labelled
 from .page_context import PageContext
 from .store_view import StoreView
 
@@ -70,6 +76,8 @@ class GridCell:
     """The first repeat."""
     verdicts: Sequence[Verdict]
     """Of all repeats."""
+    against: str
+    """A sign and a word for how the verdicts differ from those of the first column; empty if they do not."""
     scores: Sequence[GridScore]
     cost: str
     """Of the output's own calls; empty if it made none or a price is unknown."""
@@ -110,7 +118,7 @@ def show(context: PageContext, request: Request) -> Response:
         others = [one for one in folder if is_of_one_set(one, runs[0])]
         if others and not query.alone:
             runs, folder = sorted([runs[0], *others], key=lambda run: run.name), []
-    values = {**_NOTHING, **page_values(context.view, runs, query), "beside": folder}
+    values = {**_NOTHING, **page_values(context.view, runs, query, context.author(request)), "beside": folder}
     return context.page(request, "grid.html", values)
 
 
@@ -122,6 +130,8 @@ _NOTHING: Mapping[str, Any] = {
     "trade_offs": None,
     "trouble": "",
     "is_pending": False,
+    "search": SearchQuery(),
+    "every_metric": (),
     "beside": (),
     "names": GRID_ROWS,
     "densities": GRID_DENSITIES,
@@ -129,13 +139,21 @@ _NOTHING: Mapping[str, Any] = {
 }
 
 
-def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery) -> dict[str, Any]:
-    """Values of the template."""
-    values: dict[str, Any] = {"query": query, "runs": runs, "set_name": set_name(runs)}
+def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery, author: str = "") -> dict[str, Any]:
+    """Values of the template; `author` is the current user, for filters on labels."""
+    metrics = list(dict.fromkeys(metric.name for run in runs for metric in run.metrics))
+    search = parse_search_query(query.text, metrics)
+    values: dict[str, Any] = {"query": query, "runs": runs, "set_name": set_name(runs), "search": search}
+    values["every_metric"] = metrics
     results = sum(view.trials(runs))
     if results > MOST_RESULTS:
         return values | {
-            "trouble": f"These runs have {results:,} results; a grid shows at most {MOST_RESULTS:,}. Open a run from the list."
+            "trouble": f"These runs have {results:,} results, and a grid shows at most {MOST_RESULTS:,}. "
+            + (
+                "Choose fewer runs, or open one of them: its page filters any number of results."
+                if len(runs) > 1
+                else "Open the run page, which filters any number of results, or compare two of its targets."
+            )
         }
     try:
         grid = prepared_grid(view, runs)
@@ -145,12 +163,38 @@ def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery) -> dict[
     except EvalmarkError as error:
         return values | {"trouble": str(error)}
     with view.figures.give_way():
-        return values | _table(view, grid, figures, query) | {"is_pending": figures is None and len(grid.columns) > 1}
+        found = _found_by(view, runs, search, author)
+        return (
+            values
+            | _table(view, grid, figures, query, found)
+            | {"is_pending": figures is None and len(grid.columns) > 1}
+        )
 
 
-def _table(view: StoreView, grid: Grid, trade_offs: TradeOffs | None, query: GridQuery) -> dict[str, Any]:
+def _found_by(
+    view: StoreView, runs: Sequence[Run], search: SearchQuery, author: str
+) -> Mapping[str, frozenset[int]] | None:
+    """Return the numbers of the results that fulfil all conditions, by run; None without conditions."""
+    if not search.terms and not search.problem:
+        return None
+    metrics = [metric.name for run in runs for metric in run.metrics]
+    cases = parse_case_query({"q": search.text}, [], metrics)
+    return {
+        run.id: frozenset(view.browsing(run).matching_numbers(only_labelled(view, run, cases, author).conditions))
+        for run in runs
+    }
+
+
+def _table(
+    view: StoreView,
+    grid: Grid,
+    trade_offs: TradeOffs | None,
+    query: GridQuery,
+    found: Mapping[str, frozenset[int]] | None,
+) -> dict[str, Any]:
     order = _column_order(len(grid.columns), query.first)[:MOST_COLUMNS]
-    rows = [row for row in grid.sorted_rows(query.order) if _is_shown(row, query.show)]
+    matching = [row for row in grid.sorted_rows(query.order) if found is None or _is_found(row, grid, found)]
+    rows = [row for row in matching if _is_shown(row, query.show)]
     paging = Paging(total=len(rows), size=SIZE, requested=query.page)
     columns = [grid.columns[number] for number in order]
     return {
@@ -158,7 +202,7 @@ def _table(view: StoreView, grid: Grid, trade_offs: TradeOffs | None, query: Gri
         "hidden_columns": len(grid.columns) - len(order),
         "trade_offs": trade_offs,
         "rows": _shown_rows(view, columns, [[row.cells[n] for n in order] for row in paging.part(rows)], query),
-        "counts": {name: sum(_is_shown(row, name) for row in grid.rows) for name in GRID_ROWS},
+        "counts": {name: sum(_is_shown(row, name) for row in matching) for name in GRID_ROWS},
         "total": len(rows),
         "page": paging.page,
         "pages": paging.pages,
@@ -177,6 +221,12 @@ def _column_order(columns: int, first: int) -> list[int]:
     """
     chosen = first if first < columns else 0
     return [chosen, *(number for number in range(columns) if number != chosen)] if columns else []
+
+
+def _is_found(row: GridRow, grid: Grid, found: Mapping[str, frozenset[int]]) -> bool:
+    """Return whether an output of any column is among the found ones."""
+    cells = zip(grid.columns, row.cells, strict=True)
+    return any(number in found[column.run.id] for column, cell in cells for number, _ in cell)
 
 
 def _is_shown(row: GridRow, show: str) -> bool:
@@ -233,6 +283,7 @@ def _shown_row(
             column=column,
             kept=one,
             verdicts=several,
+            against="" if kept[0] is None else _against(verdicts[0], several),
             scores=_scores(column.run, one.result, None if one is base or base is None else base.result),
             cost=_cost(one.result, prices),
             change=_change(base, one),
@@ -241,6 +292,21 @@ def _shown_row(
         for column, one, several in zip(columns, kept, verdicts, strict=True)
     ]
     return ShownRow(cells=cells)
+
+
+def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
+    """Describe how the verdicts of a case differ from those of the first column: a sign and a word, not tested.
+
+    >>> _against(["pass"], ["fail"]), _against(["fail"], ["unscored"]), _against(["pass"], ["pass"])
+    ('▽ regressed', '≠ differs', '')
+    """
+    if sorted(first) == sorted(several):
+        return ""
+    shares = [verdicts.count("pass") / len(verdicts) for verdicts in (first, several)]
+    if shares[0] == shares[1]:
+        return "≠ differs"
+    way: CaseOutcome = "better" if shares[1] > shares[0] else "worse"
+    return f"{CASE_SIGNS[way]} {CASE_WORDS[way]}"
 
 
 def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:
@@ -267,4 +333,4 @@ def _change(base: NumberedResult | None, one: NumberedResult) -> OutputChange | 
     outputs = base.result.output, one.result.output
     if any(output.error is not None for output in outputs):
         return None
-    return output_change(*(output.value for output in outputs))
+    return plain_change(*(output.value for output in outputs))

@@ -186,6 +186,13 @@ class ResultBrowser:
                 self._trials = at, read_trial_numbers(self._db, self._run)
             return self._trials[1]
 
+    def matching_numbers(self, filters: ResultFilter) -> list[int]:
+        """Return the numbers of all matching results."""
+        query = filter_condition(self._run, filters)
+        with self._reading():
+            every = self._db.execute(f"select r.number from result r where {query.conditions}", query.parameters)  # noqa: S608
+            return [int(number) for (number,) in every]
+
     def numbers_with_output(self, filters: ResultFilter) -> list[int]:
         """Return the numbers of all matching results that have an output."""
         query = filter_condition(self._run, filters)

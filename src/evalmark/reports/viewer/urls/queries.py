@@ -348,6 +348,8 @@ class GridQuery:
     """Ids, beginnings of ids, or `last`, in the order of the columns."""
     alone: bool = False
     """Whether a single run is shown without the others of its set."""
+    text: str = ""
+    """A query of `search_query` on the outputs; empty for all."""
     show: str = ""
     """One of `GRID_ROWS`."""
     first: int = 0
@@ -364,8 +366,20 @@ class GridQuery:
 
     def string(self, **changes: Any) -> str:
         """Format the query string with `?`."""
-        values = {
+        return query_string(self._values() | changes)
+
+    @property
+    def other_values(self) -> list[tuple[str, str]]:
+        """What a form with a query repeats in hidden fields: all but the query and the page."""
+        kept = {name: value for name, value in self._values().items() if name not in ("q", "page") and value}
+        return [
+            (name, str(one)) for name, value in kept.items() for one in (value if isinstance(value, list) else [value])
+        ]
+
+    def _values(self) -> dict[str, Any]:
+        return {
             "run": list(self.runs),
+            "q": self.text,
             "alone": "1" if self.alone else "",
             "show": self.show,
             "first": self.first or "",
@@ -375,13 +389,13 @@ class GridQuery:
             "column": self.column or "",
             "page": self.page if self.page != 1 else "",
         }
-        return query_string(values | changes)
 
 
 def parse_grid_query(query: Mapping[str, str], runs: Sequence[str]) -> GridQuery:
     """Parse a query of a grid; `runs` are the references of all its `run` and `pick` parameters."""
     return GridQuery(
         runs=tuple(dict.fromkeys(run.strip()[:_LONGEST] for run in runs if run.strip())),
+        text=_text(query, "q"),
         alone=query.get("alone", "") == "1",
         show=_one_of(GRID_ROWS, query.get("show", "")),
         first=parse_count(query.get("first", "")) or 0,
