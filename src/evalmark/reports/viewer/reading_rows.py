@@ -27,8 +27,10 @@ _EXCERPT, _LINES = 560, 9
 """Most characters and lines of a text in a comfortable row."""
 _ROOM, _LEAST_ROOM = 38_000, 10_000
 """Bytes that the texts of a page share, so that it loads at once; an unfolded row has all of its texts."""
-_ADDRESSES = 5
-"""Addresses with the filters and the order in each row, at most; texts leave room for them."""
+_ADDRESSES, _LONG_ADDRESS = 5, 60
+"""Addresses with the filters and the order in each row, at most, and the characters from which only the title and a form have
+it; texts leave room for them.
+"""
 _SHORTEST = 100
 """Characters of a text that are always shown."""
 _SCORES = 8
@@ -130,7 +132,8 @@ def reading_rows(
     longest, lines = (LONGEST, 0) if query.density == "full" else (_EXCERPT, _LINES)
     lengths = (min(longest, len(source_text(text))) for one in results for text in _texts(one.result))
     address = escape(replace(query, is_ordered=True).string())
-    room = max(_LEAST_ROOM, _ROOM - _ADDRESSES * len(results) * len(address))
+    copies = 3 if is_long_address(query) else _ADDRESSES  # with those of the filters and menus
+    room = max(_LEAST_ROOM, _ROOM - copies * len(results) * len(address))
     longest = min(longest, fair_share(lengths, room)) if len(results) > 1 else longest
     while True:
         draw = _RowTexts(query.as_text, longest, lines)
@@ -139,6 +142,11 @@ def reading_rows(
         if size <= room or len(results) == 1 or longest <= _SHORTEST:
             return rows
         longest = max(_SHORTEST, min(longest * 9 // 10, longest * room // size))  # much markup for little text
+
+
+def is_long_address(query: CaseQuery) -> bool:
+    """Return whether the filters and the order are too long to be repeated in each link of a row."""
+    return len(replace(query, is_ordered=True).string()) > _LONG_ADDRESS
 
 
 def fair_share(lengths: Iterable[int], room: int) -> int:

@@ -35,7 +35,7 @@ from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import live_update, not_modified, run_mark
 from .page_context import PageContext, no_result
-from .reading_rows import reading_rows, sort_orders, worst_first
+from .reading_rows import is_long_address, reading_rows, sort_orders, worst_first
 from .store_view import StoreView
 
 METRICS = 50
@@ -167,6 +167,7 @@ def reading_values(rows: Sequence[RunRow], query: CaseQuery, shown: Sequence[str
     order = replace(query, is_ordered=True).sort
     orders = sort_orders(shown)
     return {
+        "repeats_filters": not is_long_address(query),
         "reading": reading_rows([cell.kept for cell in cells], query, metrics, shown),
         "has_expected": "expected" in query.columns and any(row.trial.case.expected is not None for row in rows),
         "has_scores": "scores" in query.columns and any(cell.kept.result.scores for cell in cells),

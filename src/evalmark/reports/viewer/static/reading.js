@@ -14,7 +14,8 @@ document.addEventListener("click", async (event) => {
   if (row.getAttribute("aria-busy")) return;
   row.setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(link.href.replace("/results/", "/rows/"));
+    const address = new URL(link.href); // long filters are not repeated in it
+    const answer = await fetch(address.pathname.replace("/results/", "/rows/") + (address.search || location.search));
     const made = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("tr[data-id]");
     if (!made) throw new Error(`status ${answer.status}`);
     if (row.isConnected) unfold(row, document.importNode(made, true));

@@ -6,7 +6,7 @@
 // changes along, so that it can be reloaded, shared and saved; Back returns to the address before the first letter.
 "use strict";
 
-const PAUSE = 120;
+const PAUSE = 40;
 let timer = 0;
 let latest = 0; // number of the newest request; replies of earlier ones are dropped
 let typedIn = null; // the form whose letters change the current address in place
