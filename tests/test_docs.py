@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.inputs.datasets.fields import SYNONYMS
+from evalmark.reports.files import run_csv
+
 from .conftest import ROOT
 
 DOCS = ROOT / "docs"
@@ -110,3 +113,16 @@ def test_every_picture_is_shown_somewhere_and_small():
     assert {place for place in shown if not place.exists()} == set()
     assert there - shown == set()
     assert {picture.name for picture in there if picture.stat().st_size > 200_000} == set()
+
+
+def test_the_page_on_datasets_names_every_column_that_is_read():
+    page = (DOCS / "reference" / "datasets.md").read_text(encoding="utf-8")
+    assert [name for names in SYNONYMS.values() for name in names if f"`{name}`" not in page] == []
+
+
+def test_the_page_on_formats_names_every_column_of_a_csv_report():
+    text = (DOCS / "reference" / "formats.md").read_text(encoding="utf-8").split("## CSV")[1].split("\n## ")[0]
+    parts = [f"NAME {part}" for part in (*run_csv.SCORE_COLUMNS, "judge")]
+    assert [column for column in (*run_csv.LAST, *run_csv.END, *parts) if f"`{column}`" not in text] == []
+    assert len(run_csv.COLUMNS) == 10
+    assert "ten columns" in text
