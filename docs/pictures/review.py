@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -34,6 +35,8 @@ WIDTHS = (390, 800, 1280)
 SCHEMES = ("light", "dark")
 HEIGHT = 2_400
 """Pixels of CSS of a picture; longer pages are cut."""
+LAID_OUT = "*, *::details-content { content-visibility: visible !important }"
+"""Pages lay out what is out of sight only once it is near."""
 UNDER_WAY, STOPPED = "20991231-235900-aaaa", "20991231-235800-bbbb"
 """The ids of a run under way and a stopped one, both made from half of another."""
 LOOKED_AT = 40
@@ -109,11 +112,21 @@ def add_unfinished(store: Store) -> None:
         return
     half = list(islice(store.run(found.id).results, max(1, len(found.results) // 2)))
     for name, status in ((STOPPED, "stopped"), (UNDER_WAY, "running")):
-        begun = replace(found, id=name, finished=None, status="running", results=(), notes=(), given_name="")
+        now = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=20)
+        begun = replace(
+            found,
+            id=name,
+            created=now.isoformat(),
+            finished=None,
+            status="running",
+            results=(),
+            notes=(),
+            given_name="",
+        )
         store.start(begun)
         asyncio.run(store.sink(name).write(half))
         if status == "stopped":
-            store.finish(replace(begun, status="stopped", finished=found.finished))
+            store.finish(replace(begun, status="stopped", finished=now.isoformat()))
 
 
 def places(store: Store) -> dict[str, str]:
@@ -201,19 +214,27 @@ def take(browser: Browser, page: ReviewedPage, address: str, entry: str, folder:
         folder: where they go.
     """
     for scheme in SCHEMES:
-        context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
-        window = context.new_page()
-        if entry:
-            window.goto(entry)
         for width in WIDTHS:
-            window.set_viewport_size({"width": width, "height": 900})
+            is_phone = width == min(WIDTHS)
+            context = browser.new_context(
+                color_scheme=scheme,
+                reduced_motion="reduce",
+                viewport={"width": width, "height": 900},
+                is_mobile=is_phone,
+                has_touch=is_phone,
+                bypass_csp=True,  # for the style above
+            )
+            window = context.new_page()
+            if entry:
+                window.goto(entry)
             window.goto(address)
             window.wait_for_load_state("load")
+            window.add_style_tag(content=LAID_OUT)
             window.wait_for_timeout(300)  # for what pages ask for afterwards; a run under way never falls silent
             high = window.evaluate("document.documentElement.scrollHeight")
             clip = {"x": 0, "y": 0, "width": width, "height": min(high, HEIGHT)}
             window.screenshot(path=folder / f"{page.slug}-{width}-{scheme}.png", full_page=True, clip=clip)
-        context.close()
+            context.close()
 
 
 STYLE = """body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color: #1d2329; background: #fafaf8 }

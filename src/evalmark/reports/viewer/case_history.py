@@ -1,16 +1,13 @@
 """How the case of a result went in other runs of its suite."""
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.reports.html.escaping import source_text
 from evalmark.reports.text.verdicts import score_kind, short_score
-from evalmark.stats.comparison.baseline_choice import is_same_suite
 from evalmark.stats.comparison.metric_values import case_fingerprint
 from evalmark.storage.queries.pages import NumberedResult, TargetCase
 
@@ -18,8 +15,6 @@ from .store_view import StoreView
 
 MOST_LATER, MOST_EARLIER = 3, 7
 """Other runs that are shown, at most."""
-_LOOKED_AT = 300
-"""Runs among which later and earlier ones of the suite are looked for."""
 _EXCERPT = 240
 """Characters of an output."""
 _SCORES = 4
@@ -52,21 +47,11 @@ def case_history(view: StoreView, run: Run, result: Result) -> list[PastAnswer]:
     """Return how the case of a result went in the runs of the same suite around its run, the newest first."""
     if not (run.name or run.suite):
         return []
-    later: deque[Run] = deque(maxlen=MOST_LATER)
-    for one in islice(view.every_run(), _LOOKED_AT):
-        if one.id == run.id:
-            break
-        if is_same_suite(one, run):
-            later.append(one)
-    else:
-        later.clear()  # the run is further back, and these are not the ones after it
-    before = (one for one in view.back_from(run) if one.id != run.id and is_same_suite(one, run))
-    others = {one.id: one for one in (*later, *islice(before, MOST_EARLIER))}
-    cases = {name: _case_in(one, run, result) for name, one in others.items()}
-    found = view.store.results_of_case({name: case for name, case in cases.items() if case is not None})
-    newer = {one.id for one in later}
+    later, earlier = view.store.runs_of_suite(run, later=MOST_LATER, earlier=MOST_EARLIER)
+    cases = {one.id: (one, _case_in(one, run, result)) for one in (*later, *earlier)}
+    found = view.store.results_of_case({name: case for name, (_, case) in cases.items() if case is not None})
     return [
-        replace(_past_answer(others[name], result, several), is_later=name in newer)
+        replace(_past_answer(cases[name][0], result, several), is_later=any(one.id == name for one in later))
         for name, several in found.items()
         if several
     ]

@@ -312,7 +312,12 @@ def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
 def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:
     metrics = metrics_for(run.metrics, result.trial.dataset)
     values = {} if base is None else {score.name: score.value for score in base.scores}
-    return [GridScore(score=one, metric=metrics.get(one.name), above=_above(one, values)) for one in result.scores]
+    skipped = "skipped" if result.output.error is not None else ""  # without an output, there is nothing to score
+    return [
+        GridScore(score=one, metric=metrics.get(one.name), above=_above(one, values))
+        for one in result.scores
+        if one.status != skipped
+    ]
 
 
 def _above(score: Score, values: Mapping[str, float | None]) -> float | None:

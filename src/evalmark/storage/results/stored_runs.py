@@ -74,6 +74,28 @@ def list_runs(
     return [_run(db, path, here, *row) for row in rows]
 
 
+def runs_of_suite(
+    db: Connection, path: StoreLocation, here: WriterProcess, run: Run, *, later: int, earlier: int
+) -> tuple[list[Run], list[Run]]:
+    """Return the runs after and before a run that have its suite file and its name, each the newest first.
+
+    Args:
+        db: a connection to the store.
+        path: the store, for messages.
+        here: this process.
+        run: the run.
+        later: the most runs after it.
+        earlier: the most runs before it.
+    """
+    same = f"{_HEADER} where suite = ? and json_extract(header, '$.name') = ? and number"
+    known = (sql_text(run.suite), sql_text(run.name), run.id)
+    place = "(select number from run where id = ?)"
+    after = db.execute(f"{same} > {place} order by number limit ?", (*known, later)).fetchall()
+    before = db.execute(f"{same} < {place} order by number desc limit ?", (*known, earlier)).fetchall()
+    newer, older = ([_run(db, path, here, *row) for row in rows] for rows in (reversed(after), before))
+    return newer, older
+
+
 def current_pass(db: Connection, path: StoreLocation, here: WriterProcess, run_id: str) -> tuple[int, int, bool]:
     """Return the number of a run, its latest pass, and whether a process is writing it.
 

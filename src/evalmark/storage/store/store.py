@@ -29,7 +29,14 @@ from evalmark.storage.database.open import open_read_only, open_writable, parse_
 from evalmark.storage.database.schema import copy
 from evalmark.storage.database.sqlite import Notes, open_writable_file
 from evalmark.storage.results.stored_results import RunSink
-from evalmark.storage.results.stored_runs import current_pass, find_number, find_run, list_runs, unfinished_run
+from evalmark.storage.results.stored_runs import (
+    current_pass,
+    find_number,
+    find_run,
+    list_runs,
+    runs_of_suite,
+    unfinished_run,
+)
 
 from . import run_transactions, vectors
 from .access import StoreAccess
@@ -323,6 +330,16 @@ class Store:
         With `before`, the id of a run, only runs that were started earlier are returned.
         """
         return self._access.read(lambda db: list_runs(db, self.path, self._here, limit, offset, before=before))
+
+    def runs_of_suite(self, run: Run, *, later: int, earlier: int) -> tuple[list[Run], list[Run]]:
+        """Return the runs after and before a run that have its suite file and its name, each the newest first.
+
+        Args:
+            run: a run of the store.
+            later: the most runs after it.
+            earlier: the most runs before it.
+        """
+        return self._access.read(lambda db: runs_of_suite(db, self.path, self._here, run, later=later, earlier=earlier))
 
     def progress(self) -> "StoreProgress":
         """Return the number of runs, and the progress of those that are being written."""
