@@ -190,6 +190,7 @@ def test_full_text_shows_all_that_fits_and_as_text_shows_it_as_written(store):
     [
         *("density=compact", "density=comfortable", "density=full"),
         pytest.param(f"q=some+words+-tag:{'x' * 25}&sort=-score:similarity", id="filtered and sorted"),
+        pytest.param(f"q=some+words+-tag:{'x' * 80}&sort=-score:similarity", id="by a long filter"),
     ],
 )
 def test_a_page_of_fifty_rows_with_long_texts_stays_below_150_kb(store, query):
@@ -198,6 +199,21 @@ def test_a_page_of_fifty_rows_with_long_texts_stays_below_150_kb(store, query):
     text = page(shown(store), f"{PAGE}?{query}")
     assert text.count('<tr id="row-') == 50
     assert len(text.encode()) <= 150_000
+
+
+@pytest.mark.parametrize(
+    ("characters", "repeated"),
+    [pytest.param(10, True, id="short filters"), pytest.param(80, False, id="long filters")],
+)
+def test_only_the_title_of_a_row_repeats_long_filters(store, characters, repeated):
+    keep(store, a_run(), [kept(store, 1, "word " * 400)])
+    found = row(page(shown(store), f"{PAGE}?q=-tag:{'x' * characters}"))
+    title, more = (
+        re.search(r'<a class="name" href="([^"]*)"', found)[1],
+        re.findall(r'href="([^"]*)" data-unfold', found),
+    )
+    assert "x" * characters in title
+    assert {*more} == {title if repeated else title.partition("?")[0]}
 
 
 def test_a_run_without_ids_of_its_own_is_titled_by_its_inputs(store):

@@ -352,6 +352,16 @@ def test_a_result_that_left_the_run_leads_to_the_beginning(store):
         browsing.close()
 
 
+def test_a_scan_that_reads_every_result_knows_how_many_match(store):
+    write(store, [many(12)])
+    browsing = looked_at(store, replace(WALKING, patience=1e9))
+    every = every_result(browsing)
+    for wanted in (ResultFilter(text="nowhere"), ResultFilter(text="e"), ResultFilter(low=0.5, order="seconds")):
+        page = browsing.page(wanted)
+        assert page.total == len(page.rows) == len(leaders(every, wanted))
+    browsing.close()
+
+
 def test_few_results_are_found_in_an_index_and_many_are_not_looked_at(store):
     write(store, [many(12)])
     browsing = looked_at(store, DEFAULT_BUDGET)
