@@ -16,6 +16,7 @@ from evalmark.errors import StoreError
 from evalmark.storage.queries.filter import ResultFilter, filter_condition
 from evalmark.storage.queries.pages import PagePosition, RowNeighbours, TargetCase
 from evalmark.storage.queries.trial_numbers import format_trial_id
+from evalmark.store import open_store
 from tests.storage.store import sample
 
 EVERYWHERE = True
@@ -264,3 +265,17 @@ def test_texts_that_mean_something_to_sql_find_themselves_and_nothing_else(store
         assert ids(browsing.page(ResultFilter(tag=text))) == ["a"]
     assert browsing.page(ResultFilter(metric=text, low=0.0)).total <= 1
     assert browsing.page(ResultFilter(order="score", sorted_metric=text)).total == 2
+
+
+def test_a_row_is_found_by_its_place_whatever_time_is_asked_for(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as store:
+        browsing = kept(store, results())
+        asked = filter_condition(1, ResultFilter(measure="seconds", low=0.1, high=0.9))
+        sql = f"""
+            explain query plan select r.number from result o join result r on r.run = o.run and r.source = o.source
+            and r.dataset = o.dataset and r.position = o.position and r.repeat = o.repeat and r.pass > 0
+            where o.number = ? and {asked.conditions}
+        """  # noqa: S608  texts of ours
+        plan = browsing._db.execute(sql, (1, *asked.parameters)).fetchall()
+        browsing.close()
+    assert "result_seconds" not in str(plan)

@@ -15,7 +15,7 @@ Measure = Literal["seconds", "tokens", "cost"]
 _OWN_CALLS = "select t.value from json_each(r.output, '$.metadata.calls') t"
 _INPUT, _OUTPUT = (f"cast(json_extract(r.output, '$.usage.{kind}_tokens') as bigint)" for kind in ("input", "output"))
 _MEASURES: Mapping[Measure, str] = {
-    "seconds": "r.seconds",
+    "seconds": "+r.seconds",  # without the index of times, along which a single row is found slowly
     # what the target reports, else what its calls used
     "tokens": f"""coalesce({_INPUT} + {_OUTPUT}, {_INPUT}, {_OUTPUT}, (
         select sum(coalesce(c.input_tokens, 0) + coalesce(c.output_tokens, 0)) from call c where c.key in ({_OWN_CALLS})
