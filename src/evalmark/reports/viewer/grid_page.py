@@ -94,6 +94,11 @@ class ShownRow:
     cells: Sequence[GridCell | None]
 
     @property
+    def differs(self) -> bool:
+        """Whether columns passed and failed differently."""
+        return len({tuple(sorted(cell.verdicts)) for cell in self.cells if cell is not None}) > 1
+
+    @property
     def first(self) -> GridCell:
         return next(cell for cell in self.cells if cell is not None)
 
