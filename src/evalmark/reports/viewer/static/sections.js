@@ -44,12 +44,10 @@ function send(form) {
   const address = new URL(form.action);
   address.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== "")).toString();
   if (address.search === location.search) return;
-  const isSame = typedIn === form;
-  typedIn = form;
-  show(address, form.dataset.replace.split(" "), { form, isSame });
+  show(address, form.dataset.replace.split(" "), { form });
 }
 
-async function show(address, names, { link, form, isSame, isBack }) {
+async function show(address, names, { link, form, isBack }) {
   const number = ++latest;
   const sections = named(document, names).filter((section) => !form || !section.contains(form));
   for (const section of sections) section.setAttribute("aria-busy", "true");
@@ -58,7 +56,7 @@ async function show(address, names, { link, form, isSame, isBack }) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (number !== latest) return;
     if (!answer.ok || !named(page, names).length) return location.assign(address);
-    if (!isBack) remember(address, names, isSame);
+    if (!isBack) remember(address, names, form);
     const focus = place(document.activeElement, sections);
     const isUnread = page.querySelector("#query-problem") !== null;
     // A query that cannot be read leaves the list as it was: it is often half typed.
@@ -78,7 +76,9 @@ function named(page, names) {
 }
 
 // The first letter makes a new entry of the history, and so does each link; the letters after it change that entry.
-function remember(address, names, isSame) {
+function remember(address, names, form) {
+  const isSame = form !== undefined && typedIn === form; // replies to the letters before may have been dropped
+  typedIn = form ?? null;
   if (!history.state?.sections) history.replaceState({ sections: names }, "");
   history[isSame ? "replaceState" : "pushState"]({ sections: names }, "", address);
 }
