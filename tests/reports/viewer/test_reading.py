@@ -1,5 +1,6 @@
 """The cases of a run to read: what a row shows, in which order, how much of it, and how it unfolds."""
 
+import html
 import re
 from dataclasses import replace
 
@@ -235,3 +236,22 @@ def test_a_case_that_is_too_large_for_a_page_says_so(store):
 def test_an_unfolded_row_is_a_page_of_its_own(app):
     text = from_browser(app, f"{run_path(RUN)}/rows/3").text
     assert "<title>What is 2 times 2? · evalmark</title>" in text
+
+
+def test_each_tag_has_its_pass_rate_and_leads_to_its_cases(store):
+    verdicts = {"refund": (True, False, True), "a b&c": (False, False), "": (True,)}
+    tagged = [(tag, passed) for tag, group in verdicts.items() for passed in group]
+    results = []
+    for number, (tag, passed) in enumerate(tagged):
+        score = Score(name="correct", raw=passed, value=float(passed), passed=passed)
+        one = kept(store, number, "It is 1.", scores=(score,))
+        case = replace(one.trial.case, tags=(tag,) if tag else ())
+        results.append(replace(one, trial=replace(one.trial, case=case)))
+    keep(store, a_run(), results)
+    app = shown(store)
+    table = page(app, PAGE).partition('aria-label="Table of tags"')[2].partition("</table>")[0]
+    rows = [words(part) for part in table.split("<tr>")[2:]]
+    assert [text.rpartition(" % ")[2] for text in rows] == ["0 of 2", "2 of 3"]
+    assert rows[0].startswith("a b&c 0 % ")
+    links = re.findall(r'href="([^"#]*)#cases"', table)
+    assert [len(cases(page(app, html.unescape(link)))) for link in links] == [2, 3]

@@ -1,6 +1,6 @@
 """Format numbers, shares, intervals and durations for people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalmark.core import text as core_text
@@ -9,7 +9,7 @@ from evalmark.core.values.score import Direction
 from evalmark.scoring.binding.scores import TOLERANCE
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.metric_summary import scale_ends
-from evalmark.stats.summary.summary import MetricSummary
+from evalmark.stats.summary.summary import MetricSummary, TrialCounts
 
 if TYPE_CHECKING:
     from evalmark.stats.inference.differences import Difference
@@ -180,6 +180,11 @@ def share_text(share: Share) -> str:
 def share_with_interval(share: Share, noun: str) -> str:
     """Format passed of total, as a percentage with its interval."""
     return f"{share.passed:,} of {count(share.n, noun)}, {percent(share.value)} ({share_interval(share.interval)})"
+
+
+def lowest_first(tallies: Mapping[str, TrialCounts]) -> list[tuple[str, TrialCounts]]:
+    """Sort figures by their pass rate, those without one last."""
+    return sorted(tallies.items(), key=lambda item: (item[1].pass_rate.value is None, item[1].pass_rate.value, item[0]))
 
 
 def mean_text(metric: MetricSummary, needed: float | None = None) -> str:

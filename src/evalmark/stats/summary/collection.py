@@ -31,6 +31,8 @@ WORST_TRIALS = 20
 """Trials to review that a summary keeps."""
 WORST_SCORES = 5
 """Worst scores kept for each metric."""
+TAGS = 100
+"""A run whose cases have more different tags than this has no figures by tag: such tags are ids rather than groups."""
 REPEAT_BITS = 20
 _LONGEST_LABEL, _LONGEST_REASON = 100, 1_000
 """Characters."""
@@ -178,6 +180,11 @@ class TrialGroup:
     metrics: dict[str, MetricScores] = field(default_factory=dict)
 
     def add(self, result: Result, case: int, cluster: int) -> None:
+        self.count(result, case, cluster)
+        add_scores(self.metrics, result, cluster)
+
+    def count(self, result: Result, case: int, cluster: int) -> None:
+        """Add a result without its scores."""
         output = result.output
         self.verdicts.append(VERDICTS.index(result.verdict))
         self.cases.append(case)
@@ -188,7 +195,6 @@ class TrialGroup:
             self.seconds.append(output.seconds)
         if output.waited is not None and math.isfinite(output.waited):
             self.waited.append(output.waited)
-        add_scores(self.metrics, result, cluster)
 
 
 @dataclass(slots=True)
@@ -293,6 +299,8 @@ class CollectedResults:
     groups: dict[GroupKey, TrialGroup] = field(default_factory=dict)
     datasets: dict[str, int] = field(default_factory=dict)
     """The number of each dataset, in the order of the results."""
+    tagged: dict[str, dict[GroupKey, TrialGroup]] | None = field(default_factory=dict)
+    """The counting trials of each tag, without their scores; None if there are too many tags."""
 
     def add(self, result: Result) -> None:
         trial, why = result.trial, left_out(result.trial.case)
@@ -304,8 +312,18 @@ class CollectedResults:
         group.add(result, case, cluster)
         if why is None:
             self.review.add(result)
+            self._count_tags(result, key, case, cluster)
         for panel in self.panels:
             panel.add(result.scores, cluster)
+
+    def _count_tags(self, result: Result, key: GroupKey, case: int, cluster: int) -> None:
+        for name in dict.fromkeys(result.trial.case.tags):
+            if self.tagged is None:
+                return
+            tag = name.encode(errors="replace").decode()  # a stored summary is JSON, which has no lone surrogates
+            self.tagged.setdefault(tag, {}).setdefault(key, TrialGroup()).count(result, case, cluster)
+            if len(self.tagged) > TAGS:
+                self.tagged = None
 
 
 def empty_collection(run: Run, worst: int) -> CollectedResults:

@@ -84,7 +84,7 @@ class LiveCollection:
 def as_stored(result: Result) -> Result:
     """Return the result with the numbers and texts that the store returns; most results have them already."""
     case, output = result.trial.case, result.output
-    values = [case.input, case.expected, case.metadata, output.error, output.seconds, output.waited]
+    values = [case.input, case.expected, case.metadata, *case.tags, output.error, output.seconds, output.waited]
     for score in result.scores:
         values += (score.raw, score.value, score.passed, score.reason, score.detail)
     return result if _are_plain(values) else _stored(result)

@@ -63,7 +63,14 @@ def summarise(
         shard=run.shard,
         left_out=_tally(left_out, finder, level) if left_out else None,
         by_target=_by_target(groups, run, finder, level),
+        by_tag=_by_tag(collected, total.trials, level),
     )
+
+
+def _by_tag(collected: CollectedResults, trials: int, level: float) -> Mapping[str, TrialCounts]:
+    """Return the headline figures of each tag that some of the trials lack."""
+    tallies = {tag: _tally(groups, collected.finder, level) for tag, groups in (collected.tagged or {}).items()}
+    return {tag: tally for tag, tally in tallies.items() if tally.trials < trials}
 
 
 def _by_target(

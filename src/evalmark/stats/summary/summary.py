@@ -284,6 +284,10 @@ class Summary:
     """The metrics whose mean misses the gate."""
     by_target: Mapping[str, TrialCounts] = field(default_factory=dict)
     """The headline figures of each target; empty for a single target."""
+    by_tag: Mapping[str, TrialCounts] = field(default_factory=dict)
+    """The headline figures of the trials with each tag, in the order of the results; a trial with two tags counts for both. Without
+    tags that all trials have; empty if cases have more than 100 different tags.
+    """
 
     @property
     def trials(self) -> int:
