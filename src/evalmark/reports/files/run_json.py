@@ -161,7 +161,9 @@ def _summary(summary: Summary, options: ReportOptions) -> dict[str, Any]:
             | _present({"variances": [_variance(split) for split in group.variances]})
             for group in summary.groups
         ],
-        **({"by_tag": {tag: _tally(tally, options) for tag, tally in summary.by_tag.items()}} if summary.by_tag else {}),
+        **(
+            {"by_tag": {tag: _tally(tally, options) for tag, tally in summary.by_tag.items()}} if summary.by_tag else {}
+        ),
         "agreements": [_agreement(agreement) for agreement in summary.agreements],
         "worst": [
             {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat, "mode": t.mode}
