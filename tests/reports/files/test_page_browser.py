@@ -23,7 +23,7 @@ from .test_run_html import many
 pytestmark = pytest.mark.slow
 
 expect = playwright.expect
-NAMED = "table.all tbody:not([hidden]) bdi"
+NAMED = "table.all tbody:not([hidden]) > tr > th bdi"
 SHARED = "A long passage that many cases share. " * 20
 SQUARES = replace(a_run(), status="complete", results=tuple(squared(number) for number in range(30)))
 HOSTILE = replace(
@@ -429,7 +429,7 @@ def test_on_paper_stands_what_is_open_and_nothing_to_click(opened):
     for hidden in ("form.filters", ".label", "#said", "#count"):
         assert not page.is_visible(hidden)
     assert page.locator(".all dl:visible").count() == 1
-    assert page.locator(".all summary:visible").count() == 0
+    assert page.locator(".all > tbody > tr > td > details > summary:visible").count() == 0
     assert page.is_visible("th[data-by=case] >> text=Input")
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 36, 40)", "dark on white"
     assert page.evaluate("getComputedStyle(document.querySelector('.all tbody tr')).breakInside") == "avoid"

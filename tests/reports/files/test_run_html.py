@@ -44,10 +44,10 @@ TEXT = {"class", "id"}
 BOX = {"class", "role", "aria-label", "aria-labelledby", "tabindex"}
 ALLOWED = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "content", "name"}, "title": set(), "style": set(), "body": set(),
-    "a": {"class", "href", "rel"}, "main": {"id", "tabindex"}, "section": {"aria-labelledby"}, "div": BOX, "h1": set(), "h2": {"id"}, "h3": TEXT,
+    "a": {"class", "href", "rel"}, "main": {"id", "tabindex"}, "section": {"aria-labelledby"}, "div": BOX | {"dir"}, "h1": set(), "h2": {"id"}, "h3": TEXT,
     "p": {"class", "role", "id"}, "b": {"class"}, "bdi": set(), "small": {"class"}, "span": {"class", "id", "aria-hidden", "role", "aria-label", "dir"},
-    "ul": {"class", "aria-label"}, "li": {"data-verdict", "dir"}, "ol": {"start"}, "i": set(), "em": set(), "strong": set(), "s": set(), "code": set(), "pre": set(), "blockquote": set(), "hr": set(), "br": set(), "mark": set(), "ins": set(), "del": set(), "kbd": set(),
-    "dl": TEXT, "dt": set(), "dd": TEXT, "details": {"class", "open"}, "summary": set(), "dialog": {"class", "aria-labelledby"},
+    "ul": {"class", "aria-label"}, "li": {"data-verdict", "dir", "class", "id", "tabindex"}, "ol": {"start", "class", "aria-label"}, "i": set(), "em": set(), "strong": set(), "s": set(), "code": set(), "pre": set(), "blockquote": set(), "hr": set(), "br": set(), "mark": set(), "ins": set(), "del": set(), "kbd": set(),
+    "dl": TEXT, "dt": {"class"}, "dd": TEXT, "details": {"class", "open"}, "summary": set(), "dialog": {"class", "aria-labelledby"},
     "table": {"class", "aria-label", "aria-labelledby", "data-run", "data-rows", "data-order"}, "thead": {"class"}, "tbody": {"data-v", "data-t", "data-w"}, "tr": {"class"},
     "th": {"class", "scope", "data-by"}, "td": {"class", "colspan", "data-s", "data-name", "dir"}, "template": {"id"}, "script": set(),
     "form": {"class", "id", "role", "aria-label", "hidden"}, "fieldset": set(), "legend": set(), "datalist": {"id"},
@@ -81,7 +81,7 @@ def page(run, **options):
 
 def rows(text):
     """What stands in the table of cases, a text a case."""
-    return re.findall(r"<tbody data-v=.*?</details>", text, re.DOTALL)
+    return [f"<tbody data-v={row.partition('</section>')[0]}" for row in text.split("<tbody data-v=")[1:]]
 
 
 def one(output, *scores, **case):
@@ -138,7 +138,9 @@ def test_a_transcript_is_told_step_by_step_and_as_text_only():
         "1 tool call · 4 messages · 1,204 tokens in",
         "You answer customers.",
         "Let me look.",
-        'find_order {"order": 7} (250 ms)',
+        "find_order",
+        "250 ms",
+        '{"order": 7}',
     ]
     places = [told.index(part) for part in (*parts, '{"status": "sent", "day": "Monday"}')]
     assert places == sorted(places)
@@ -323,9 +325,19 @@ def test_an_error_beside_an_answer_is_told_as_what_it_was():
     assert '<dt>Error<dd class="error">TimeoutError: 30 s<dt>Before<dd>All well.' in text
 
 
-def test_tools_that_were_called_without_a_transcript_are_steps_too():
-    text = one(Output(value="x", tool_calls=(ToolCall(name="find", arguments={"a": 1}, error="gone"),)))
-    assert '<dt>calls<dd class="step call">find {&#34;a&#34;: 1}<dt>failed<dd class="step error">gone' in text
+def test_steps_are_a_timeline_where_there_is_room_and_texts_elsewhere():
+    calls = (ToolCall(name="find", arguments={"a": 1}, error="gone"),)
+    result = Result(trial=Trial(case=Case(id="c")), output=Output(value="x", tool_calls=calls))
+    run = replace(RUN, results=(result,))
+    wide, narrow = page(run), page(run, room=1_000)
+    step = re.search(r'<ol class="timeline".*?</ol>', wide, re.DOTALL)[0]
+    assert re.search(rf'<li id="s{result.trial.id}-1" class="deep-0 tool failed">\s*<details class="step" open>', step)
+    assert [
+        part for part in ("find", "failed", "gone", '<b>"a"</b>: 1') if part not in step.replace("&#34;", '"')
+    ] == []
+    assert "<dt>calls" not in wide
+    assert '<dt>calls<dd class="step call">find {&#34;a&#34;: 1}<dt>failed<dd class="step error">gone' in narrow
+    assert 'class="timeline"' not in narrow.partition("<table")[2]
 
 
 PLAIN = (

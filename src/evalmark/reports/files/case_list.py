@@ -1,6 +1,6 @@
 """The list of cases of an HTML report, limited by size."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from evalmark.core.text import count
 from evalmark.reports.html.escaping import LONGEST
+from evalmark.reports.html.timeline import TimelineStep
 from evalmark.stats.summary.summary import Summary
 
 from .case_rows import ReportRow, RowContext, TextPart, report_rows
@@ -64,6 +65,10 @@ class CaseList:
     def cell(self, text: str) -> str:
         """Return the fitted text of a cell; call `cut` first."""
         return text if self._fitting is None else self._fitting.cell(text)
+
+    def timeline(self, row: ReportRow, draw: Callable[[Sequence[TimelineStep]], Markup]) -> Markup:
+        """Return the timeline of a row, empty without one; call `cut` first."""
+        return Markup() if self._fitting is None else self._fitting.timeline(row, draw)
 
     def rows(self, drawn: Callable[[ReportRow], Markup]) -> Iterator[Markup]:
         """Yield the rows lazily, then the worst cases not yet listed."""

@@ -1,7 +1,7 @@
 """Rows of the HTML report: cells of a trial, and its expandable texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
 from evalmark.reports.html.rich_text import may_be_drawn
+from evalmark.reports.html.timeline import TimelineStep, result_timeline
 from evalmark.reports.text import transcripts, verdicts
 from evalmark.reports.text.numbers import GAP
 from evalmark.reports.text.titles import trial_title
@@ -76,6 +77,8 @@ class ReportRow:
     went: str
     """`worse`, `better`, `other`, `same`, `new`; empty without a baseline."""
     parts: tuple[TextPart, ...]
+    steps: tuple[TimelineStep, ...]
+    """What an agent did, which the parts have as text too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,7 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
         was=was,
         went="" if about.earlier is None else "new" if was is None else was.went(result),
         parts=tuple(_parts(result, metrics, was, about)),
+        steps=tuple(_steps(result, times=about.times)),
     )
 
 
@@ -219,6 +223,13 @@ def _transcript_parts(output: Output, asked: Any, *, times: bool) -> Iterator[Te
     yield TextPart("Transcript", page_text(" · ".join(filter(None, (steps_title(output), took)))), notes=notes)
     for step in steps[:_MOST_STEPS]:
         yield TextPart(step.speaker, page_text(step.text), f"step {step.kind}")
+
+
+def _steps(result: Result, *, times: bool) -> Iterator[TimelineStep]:
+    """Yield the steps of a result, with ids of the page of all results; none if the parts do not have them all."""
+    steps, total = result_timeline(result.output, result.trial.case.input, most=_MOST_STEPS)
+    for number, step in enumerate(steps if total <= _MOST_STEPS else (), start=1):
+        yield replace(step, id=f"s{result.trial.id}-{number}", seconds=step.seconds if times else None)
 
 
 def _score_part(score: Score, metrics: Mapping[str, Metric]) -> TextPart:

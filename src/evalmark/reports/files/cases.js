@@ -243,7 +243,7 @@
   };
 
   table.addEventListener("focusin", (event) => event.target.closest("table.all > tbody") && labelForm(rowOf.get(event.target.closest("table.all > tbody"))));
-  table.addEventListener("toggle", (event) => event.target.open && event.target.closest("table.all > tbody") && open(event.target), true);
+  table.addEventListener("toggle", (event) => event.target.open && event.target.matches("table.all > tbody > tr > td > details") && open(event.target), true);
 
   for (const head of heads) {
     if (!head.dataset.by) continue;
@@ -295,5 +295,5 @@
   addEventListener("hashchange", read);
   state = nothing();
   read();
-  document.querySelectorAll(".all details[open]").forEach(open);
+  document.querySelectorAll(".all > tbody > tr > td > details[open]").forEach(open);
 })();

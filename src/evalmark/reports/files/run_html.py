@@ -9,7 +9,7 @@ from pathlib import Path
 from evalmark.core.money import spent_lines
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
-from evalmark.reports.html.assets import script, standalone_values
+from evalmark.reports.html.assets import script, standalone_values, timeline_style
 from evalmark.reports.html.escaping import visible
 from evalmark.reports.html.jinja import template_environment
 from evalmark.reports.text.change_words import CASE_WORDS
@@ -42,7 +42,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
     `options.room` limits its size: longer texts are cut to the same length, with a note.
     """
     summary, verdict = summary_and_verdict(run, summary)
-    context, style = _about(run, summary, options), _file("cases.css")
+    context, style = _about(run, summary, options), timeline_style() + _file("cases.css")
     acting = script([_file("cases.js")]) if summary.trials else ""
     listing = CaseList(about=context, summary=summary, options=options, behind=len(acting.encode()) + _FORMS)
     timed = options.times and summary.total.seconds_median is not None
@@ -65,7 +65,14 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         # Trials of several runs that are reported as one belong to no run of that name.
         "takes_labels": options.times and bool(run.id and summary.trials) and "+" not in run.id,
     }
-    offered = {"cut": listing.cut, "fitted": listing.fitted, "cell": listing.cell, "rest": listing.rest, "WENT": _WENT}
+    offered = {
+        "cut": listing.cut,
+        "fitted": listing.fitted,
+        "cell": listing.cell,
+        "timeline": listing.timeline,
+        "rest": listing.rest,
+        "WENT": _WENT,
+    }
     templates = template_environment(Path(__file__).parent / "templates", offered)
     style += _widths(context, summary, timed=timed)
     width = 3 + context.has_expected + has_baseline + len(context.columns) + timed

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import chain
@@ -13,6 +13,7 @@ from markupsafe import Markup
 from evalmark.core.text import one_line
 from evalmark.reports.html.escaping import LONGEST, PageText, segments, visible, wrap_change
 from evalmark.reports.html.rich_text import may_be_drawn, rich_text
+from evalmark.reports.html.timeline import TimelineStep
 from evalmark.reports.text.word_changes import merge_changes, word_changes
 
 from .case_rows import ANSWER, ReportRow, TextPart
@@ -169,6 +170,18 @@ class TextFitter:
         self._anchors[mark] = f"t{len(self._anchors)}"
         anchor = self._anchors[mark]
         return FittedText([(cut, "")] if html is None else [], anchor, note=self._note(text, longest), html=html)
+
+    def timeline(self, row: ReportRow, draw: Callable[[Sequence[TimelineStep]], Markup]) -> Markup:
+        """Draw the steps of a row as a timeline in place of its texts of steps; empty without steps or room."""
+        texts = [part.text for part in row.parts if part.kind.startswith("step")]
+        if not row.steps or self._spent >= self.limits.spare or any(text.length > LONGEST for text in texts):
+            return Markup()
+        html = draw(row.steps)
+        added = len(html.encode("utf-8", "replace")) - sum(_size(text.shown) for text in texts)
+        if self._spent + added > self.limits.spare:
+            return Markup()
+        self._spent += max(0, added)
+        return html
 
     def _draw(self, text: str, sentences: Sequence[str]) -> Markup | None:
         """Draw a text while there is time and room for it; None for one that is shown unchanged."""

@@ -41,6 +41,11 @@ def compared_cases_style() -> str:
     return _file("compared_cases.css")
 
 
+def timeline_style() -> str:
+    """Return the styles of `timeline.html`."""
+    return _file("timeline.css")
+
+
 @cache
 def fragment_stylesheet() -> Markup:
     """Return the common style sheet for the element `.evalmark` of a page by others, such as a notebook.

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from evalmark.core.errors import EvalmarkError, NotFoundError, StoreBusyError, StoreError
 from evalmark.core.text import one_line
-from evalmark.reports.html.assets import compared_cases_style, script, stylesheet
+from evalmark.reports.html.assets import compared_cases_style, script, stylesheet, timeline_style
 from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
 from evalmark.reports.viewer.urls.paths import decode_name, run_path
 from evalmark.reports.viewer.urls.queries import QUEUE
@@ -113,7 +113,7 @@ def starlette_app(context: PageContext, changes: live_updates.ChangeSignal | Non
 
 def _static() -> list[Route]:
     """Routes of the static files: one style sheet, one script, and images."""
-    style = "".join([stylesheet(interactive=True), compared_cases_style(), *_texts(".css")])
+    style = "".join([stylesheet(interactive=True), compared_cases_style(), timeline_style(), *_texts(".css")])
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
     parts += [("script.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
     parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
