@@ -352,6 +352,15 @@ def test_all_faults_are_named_at_once_in_the_order_of_their_lines():
     assert [line.split(":")[1] for line in str(told.value).splitlines()] == ["2", "4", "5", "6"]
 
 
+def test_a_message_that_cannot_be_read_hides_no_other_fault_and_makes_none():
+    sample = "sample: {b: 1}\nscenarios: [{name: one, parameters: {b: 1}}]"
+    with pytest.raises(ConfigError) as refused:
+        prompt("user:\n{{ a }}\n\nsystem:\n{{ b() }}", f"inputs:\n  a: {{type: strng}}\n{sample}")
+    first, second = str(refused.value).splitlines()
+    assert '$.inputs.a.type is "strng"' in first
+    assert "a call is not allowed" in second
+
+
 @pytest.mark.parametrize("name", ["p.json", "p.docx", "p"])
 def test_other_files_are_no_prompts(name):
     with pytest.raises(ConfigError, match="is not a prompt file"):

@@ -127,12 +127,12 @@ def _yaml_message(role: str, content: str, line: int, lines: list[str]) -> Messa
 
 
 def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Findings) -> Prompt:
-    _check_messages(messages, findings)
-    findings.raise_faults()
+    readable = _readable_messages(messages, findings)
+    is_complete = not findings.faults  # of a message that cannot be read, no check may depend on the variables
     _check_keys(data, findings)
-    inputs = inputs_of(data.get("inputs"), messages, findings)
+    inputs = inputs_of(data.get("inputs"), readable, findings)
     settings = settings_of(data, findings)
-    if not inputs:
+    if not inputs and is_complete:
         findings.note(messages[-1].line, "the prompt has no {{variable}}, so every test sends the same request.")
     prompt = Prompt(
         name=findings.text(("name",), data.get("name")) or _stem(findings.document.path),
@@ -140,8 +140,8 @@ def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Fi
         file=str(findings.document.path),
         description=findings.text(("description",), data.get("description")) or "",
         inputs=inputs,
-        samples=samples_of(data, inputs, findings),
-        scenarios=scenarios_of(data.get("scenarios"), inputs, findings),
+        samples=samples_of(data, inputs, findings) if is_complete else (),
+        scenarios=scenarios_of(data.get("scenarios"), inputs, findings) if is_complete else (),
         instructions=_instructions(data.get("instructions"), findings),
         model=model_of(data.get("model"), findings),
         schema=schema_of(data, settings, findings),
@@ -154,7 +154,9 @@ def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Fi
     return prompt
 
 
-def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
+def _readable_messages(messages: tuple[Message, ...], findings: Findings) -> list[Message]:
+    """Return the messages whose template can be read; the others are faults."""
+    readable = []
     if not messages and not findings.faults:
         findings.add_fault_in_line(
             findings.line_of(()), "the file has no message; write the prompt below the front matter."
@@ -165,6 +167,9 @@ def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
         except BrokenTemplateError as fault:
             line = message.line if message.on_one_line else message.line + fault.line - 1
             findings.add_fault_in_line(line, fault.sentence)
+        else:
+            readable.append(message)
+    return readable
 
 
 def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
