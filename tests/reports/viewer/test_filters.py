@@ -11,7 +11,10 @@ from urllib.parse import quote
 
 import pytest
 
+from evalmark import Score
+from evalmark.core.values.run import Metric
 from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.store import open_store
 
 from .conftest import a_run, from_browser, keep, result, sent, shown
 from .test_labels import FIRST
@@ -53,6 +56,34 @@ def similarity(one):
 def test_a_query_lists_the_cases_that_it_selects(app, query, selects):
     text = page(app, f"{PAGE}?size=50&sort=position&q={quote(query)}")
     assert cases(text) == [one.trial.case.id for one in RESULTS if selects(one)]
+
+
+@pytest.mark.parametrize(
+    ("query", "selects"),
+    [
+        pytest.param("metric.edits>=12", [2, 3], id="a metric in its own unit"),
+        pytest.param("metric.edits<12", [0, 1], id="below"),
+        pytest.param("-metric.edits<12", [2, 3, 4], id="not below: also a score that is unscored"),
+        pytest.param("metric.reach<1", [0, 1], id="numbers of which some lie outside 0 to 1"),
+        pytest.param("metric.reach>1", [2, 3], id="above 1"),
+    ],
+)
+def test_numbers_without_a_value_from_0_to_1_are_found_as_they_are_shown(tmp_path, query, selects):
+    def scored(number, edits, reach):
+        scores = [
+            Score(name="edits", raw=edits),
+            Score(name="reach", raw=reach, value=reach if 0 <= reach <= 1 else None),
+        ]
+        if number == 4:
+            scores = [Score(name="edits", status="unscored"), Score(name="reach", raw="far")]
+        return replace(result(number), scores=tuple(scores))
+
+    numbers = [(2, -1.5), (11, 0.5), (12, 1.5), (30, 4.0), (0, 1.0)]
+    with open_store(tmp_path / "evalmark.db") as made:
+        results = [scored(n, *one) for n, one in enumerate(numbers)]
+        keep(made, a_run(RUN, metrics=(Metric(name="edits", unit="edits"), Metric(name="reach"))), results)
+        text = page(shown(made), f"{PAGE}?size=50&sort=position&q={quote(query)}")
+        assert cases(text) == [results[n].trial.case.id for n in selects]
 
 
 def test_a_query_adds_to_the_other_filters(app):

@@ -30,6 +30,13 @@ _SCORES = """
     json_each(r.scores) j where json_type(j.value, '$.value') in ('real', 'integer', 'number')
     and cast(json_extract(j.value, '$.value') as double precision) between ? and ?
 """
+_NUMBER = """
+    case when json_type(j.value, '$.value') in ('real', 'integer', 'number')
+        then cast(json_extract(j.value, '$.value') as double precision)
+    when json_type(j.value, '$.raw') in ('real', 'integer', 'number')
+        then cast(json_extract(j.value, '$.raw') as double precision) end
+"""
+"""The number of a score that reports show: its value from 0 to 1, else its number in the unit of the metric."""
 _LEAST, _MOST = -1e308, 1e308
 
 
@@ -110,10 +117,17 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
     if filters.measure is not None:
         yield f"({_MEASURES[filters.measure]} between ? and ?)", score_bounds(filters)
     elif filters.low is not None or filters.high is not None:
-        about = " and json_extract(j.value, '$.name') = ?" if filters.metric else ""
-        metric = (sql_text(filters.metric),) if filters.metric else ()
-        yield f"exists (select 1 from {_SCORES}{about})", (*score_bounds(filters), *metric)  # noqa: S608  texts of ours
+        yield _score_condition(filters)
     yield from _further_conditions(filters)
+
+
+def _score_condition(filters: ResultFilter) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition on the scores of a metric; on those of any metric, whose units differ, only on values from 0 to 1."""
+    bounds = score_bounds(filters)
+    if not filters.metric:
+        return f"exists (select 1 from {_SCORES})", bounds  # noqa: S608  texts of ours
+    condition = f"{_NUMBER} between ? and ? and json_extract(j.value, '$.name') = ?"
+    return f"exists (select 1 from json_each(r.scores) j where {condition})", (*bounds, sql_text(filters.metric))  # noqa: S608
 
 
 def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
