@@ -35,7 +35,7 @@ WIDTHS = (390, 800, 1280)
 SCHEMES = ("light", "dark")
 HEIGHT = 2_400
 """Pixels of CSS of a picture; longer pages are cut."""
-LAID_OUT = "*, *::details-content { content-visibility: visible !important }"
+LAID_OUT = "* { content-visibility: visible !important }"
 """Pages lay out what is out of sight only once it is near."""
 UNDER_WAY, STOPPED = "20991231-235900-aaaa", "20991231-235800-bbbb"
 """The ids of a run under way and a stopped one, both made from half of another."""

@@ -166,7 +166,7 @@ def _card_heads(context: RowContext, *, timed: bool) -> str:
     numbers = [*context.columns, *(["Time"] if timed else [])]
     rules += [(first + len(texts) + n, "after", name) for n, name in enumerate(numbers)]
     cell = ".all>tbody>tr:first-child>:nth-child({})::{}{{content:{}}}"
-    return f"@media screen and (max-width:48rem){{{''.join(cell.format(n, way, _css_string(name)) for n, way, name in rules)}}}\n"
+    return f"@media screen and (max-width:60rem){{{''.join(cell.format(n, way, _css_string(name)) for n, way, name in rules)}}}\n"
 
 
 def _css_string(text: str) -> str:
