@@ -80,7 +80,7 @@ def test_documents_have_the_limits_of_each_run(evalmark, suite):
     assert runs[-1]["value"] < runs[-1]["low"] < runs[0]["value"]
     text = evalmark("trend", "support bot", "--to", "md", "-n", "3").out
     assert text.count("\n| 2") == 3
-    assert "🔻 worse" in text
+    assert "▼ worse" in text
     assert evalmark("trend", "-o", "trend.md", "-o", "trend.json").out == ""
     assert json.loads(Path("trend.json").read_text()) == found
     assert Path("trend.md").read_text().startswith("## pass rate of app:answer")
