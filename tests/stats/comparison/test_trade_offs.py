@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark import Output, Score
 from evalmark.core.errors import ConfigError
 from evalmark.stats.comparison.compare import compare
 from evalmark.stats.comparison.trade_offs import Candidate, trade_offs
@@ -173,3 +174,27 @@ def test_targets_of_one_run_differ_as_in_a_comparison_of_each_pair():
     for pair, names in {(0, 1): ("a", "b"), (0, 2): ("a", "c"), (1, 2): ("b", "c")}.items():
         (expected,) = compare(together, together, targets=names).targets
         assert replace(found.differences[pair], adjusted=None) == replace(expected.overall.difference, adjusted=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        pytest.param(lambda one: one, "same", id="all outputs and scores are identical"),
+        pytest.param(
+            lambda one: replace(one, output=replace(one.output, value="other")), "cannot tell", id="other outputs"
+        ),
+        pytest.param(
+            lambda one: replace(one, scores=(*one.scores, Score(name="more", raw=0.5, value=0.5))), "cannot tell", id="one more score"
+        ),
+        pytest.param(
+            lambda one: replace(one, output=Output(error="down"), scores=()), "cannot tell", id="an error"
+        ),
+    ],
+)  # fmt: skip
+def test_few_identical_cases_are_the_same_as_in_a_comparison(change, outcome):
+    one = candidate("a", 0.5, 1.0, 1.0, n=4)
+    first, *others = one.run.results
+    other = replace(one.run, id="r-b", results=[*others, change(first)])
+    found = trade_offs([one, replace(one, name="b", run=other)])
+    assert (found.difference(0, 1).outcome, found.difference(1, 0).outcome) == (outcome, outcome)
+    assert compare(one.run, other).targets[0].outcome_of(compare(one.run, other).targets[0].overall) == outcome

@@ -61,6 +61,8 @@ def column_difference(difference: Difference, trade_offs: TradeOffs) -> str:
     """Return the difference of the means of a target and another one in points or units, with its interval."""
     if difference.value is None:
         return "no case was scored in both"
+    if difference.is_identical:
+        return f"all outputs and scores are identical on {count(difference.n, 'case')}"
     if difference.bounded and not difference.metric:
         text = f"{signed_points(difference.value)} points{points_in_brackets(difference)}"
     else:

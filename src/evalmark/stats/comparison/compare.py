@@ -263,7 +263,9 @@ class _TargetPair:
             return None
         change = self.change(metric, "")
         is_new = metric == VERDICT or ((change.difference.n or change.is_lost) and not self.equals_verdict(change))
-        return change.difference if is_new else None
+        answers = self.now.answers
+        is_identical = bool(self.pairs) and answers is not None and answers == self.before.answers
+        return replace(change.difference, is_identical=is_identical) if is_new else None
 
     def cases(self, found: TargetChange) -> ComparedCases:
         """Return the values of every metric for each case."""

@@ -14,6 +14,7 @@ from evalmark.stats.summary.pareto import own_calls
 
 from .change import Key
 
+_HASHES = 2**61
 VERDICT = ""
 """The name of the column for pass or fail."""
 
@@ -125,6 +126,8 @@ class TargetValues:
     """Maps the first part of a key to its dataset and mode."""
     clusters: dict[Key, int] = field(default_factory=dict)
     """The cluster of each case, see `ClusterFinder`."""
+    answers: int | None = 0
+    """A hash of all outputs and scores, whatever their order; None where an output is missing. Only for a comparison in one metric."""
 
     def add(self, result: Result, key: Key, finder: ClusterFinder, metric: str | None = None) -> None:
         """Add a result of the case with this key; with `metric`, only what a comparison in this metric takes."""
@@ -132,8 +135,6 @@ class TargetValues:
         _count(self.trials, key)
         if result.output.error is not None:
             _count(self.failed, key)
-        if metric is None:
-            self._add_output(result, key)
         if key not in self.cases:
             self.cases[key] = intern(case_fingerprint(trial))
             self.sources.setdefault(key[0], (trial.dataset, trial.mode))
@@ -142,6 +143,8 @@ class TargetValues:
                 self.tags[key] = trial.case.tags
             if trial.case.has_generated_id:
                 self.asked[key] = trial.case.input
+        add_output = self._add_output if metric is None else self._add_answer
+        add_output(result, key)
         self.metrics.setdefault(VERDICT, MetricValues()).add_verdict(key, result)
         for score in result.scores:
             if metric in (None, score.name):
@@ -154,6 +157,18 @@ class TargetValues:
             self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
         if keys := own_calls(result):
             self.replies[key] = hash((self.replies.get(key), keys))
+
+    def _add_answer(self, result: Result, key: Key) -> None:
+        if self.answers is None or result.output.error is not None:
+            self.answers = None
+            return
+        value = result.output.value
+        output = value if isinstance(value, str) else canonical(value)
+        scores = tuple(
+            (one.name, one.status, one.value, one.passed, one.raw if isinstance(one.raw, str | int | float) else None)
+            for one in result.scores
+        )
+        self.answers = (self.answers + hash((key, self.cases[key], result.trial.repeat, output, scores))) % _HASHES
 
     def has_answered(self, key: Key, other: "TargetValues", was: Key) -> bool:
         """Return whether a case has the same outputs and scores as in another run."""

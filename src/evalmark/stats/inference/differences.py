@@ -92,6 +92,8 @@ class Difference:
     """The same with every missing value as good as possible for the first target."""
     missing: int = 0
     """The number of missing values on both sides, see `with_missing`."""
+    is_identical: bool = False
+    """Whether all outputs and scores of both are known to be identical: then they are the same, however few the cases are."""
 
     @property
     def outcome(self) -> Outcome:
@@ -101,6 +103,8 @@ class Difference:
         with `best`, or `same` with both; otherwise the outcome is `cannot tell`. Unbounded values have no
         worst value, so with missing values they are never `better` or `same`.
         """
+        if self.is_identical:
+            return "same"
         found = self.judged_outcome
         return found if not self.missing or self._holds(found) else "cannot tell"
 
