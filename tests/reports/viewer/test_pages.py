@@ -362,6 +362,12 @@ def test_an_address_that_leads_nowhere_says_so(app, address):
     assert "Not found" in page(app, address, 404)
 
 
+def test_a_run_that_is_not_there_is_named_without_the_path_of_the_store(app):
+    said = words(page(app, "/runs/none", 404))
+    assert "The store has no run none: it was deleted, or the address belongs to another store." in said
+    assert "evalmark.db" not in said
+
+
 @pytest.mark.parametrize(
     ("address", "links"),
     [
@@ -379,7 +385,7 @@ def test_what_is_not_found_leads_to_the_pages_around_it(app, address, links):
 def test_a_run_that_is_deleted_while_it_is_looked_at_is_not_found(store, own):
     page(own, PAGE)
     store.forget(RUN)
-    assert "there are no runs" in page(own, PAGE, 404)
+    assert f"The store has no run {RUN}" in page(own, PAGE, 404)
     page(own, f"{PAGE}/results/2", 404)
     assert "No runs yet" in page(own, "/")
 

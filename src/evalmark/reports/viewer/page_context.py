@@ -8,6 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from evalmark.core.errors import NotFoundError
+from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.reports.html.jinja import render_page, template_environment
@@ -84,9 +86,16 @@ class PageContext:
         """Return the run that an address names, without its results.
 
         Raises:
-            NotFoundError: the run does not exist any more.
+            HTTPException: the store does not have the run.
         """
-        return self.view.store.run(decode_name(request.path_params["run"]))
+        name = decode_name(request.path_params["run"])
+        try:
+            return self.view.store.run(name)
+        except NotFoundError as error:
+            sentence = (
+                f"The store has no run {one_line(name, 60)}: it was deleted, or the address belongs to another store."
+            )
+            raise HTTPException(404, sentence) from error
 
     def number(self, request: Request) -> int:
         """Return the number of the result that an address names.
