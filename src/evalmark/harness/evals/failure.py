@@ -7,7 +7,7 @@ from evalmark.core.text import clean, display_text, one_line
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
 from evalmark.inputs.secrets.masks import mask_secrets
-from evalmark.reports.text.numbers import number_text
+from evalmark.reports.text.numbers import value_beside
 from evalmark.reports.text.verdicts import raised_at
 
 _WIDTH = 100
@@ -52,7 +52,8 @@ def _headline(result: Result, metrics: dict[str, Metric]) -> str:
         return f"Unscored: {worst.name} returned no score, so the trial does not pass."
     if isinstance(worst.raw, bool):
         return f"Failed: {worst.name}"
-    return f"Score: {_value(worst)} {_threshold_text(worst, metrics.get(worst.name))}"
+    metric = metrics.get(worst.name)
+    return f"Score: {_value(worst, metric)} {_threshold_text(worst, metric)}"
 
 
 def _severity(score: Score) -> tuple[int, float]:
@@ -70,16 +71,16 @@ def _score_lines(score: Score, metric: Metric | None) -> str:
         head = f"  {score.name}: {score.status}"
     else:
         verdict = {True: "passed", False: "failed", None: "recorded"}[score.passed]
-        value = "" if isinstance(score.raw, bool) else f"{_value(score)} {_threshold_text(score, metric)}, "
+        value = "" if isinstance(score.raw, bool) else f"{_value(score, metric)} {_threshold_text(score, metric)}, "
         head = f"  {score.name}: {value}{verdict}"
     reason = clean(score.reason)[:_LONGEST] + raised_at(score)
     return "\n".join([head, *(indent(line, "    ") for line in wrap(reason, _WIDTH - 4))]) if reason else head
 
 
-def _value(score: Score) -> str:
+def _value(score: Score, metric: Metric | None) -> str:
     if score.value is None:
         return one_line(score.raw, 40)
-    value = number_text(score.value)
+    value = value_beside(score.value, None if score.passed is None else _limit(score, metric))
     return (
         value
         if score.raw in (score.value, None) or isinstance(score.raw, bool)
@@ -89,16 +90,22 @@ def _value(score: Score) -> str:
 
 def _threshold_text(score: Score, metric: Metric | None) -> str:
     """Return the threshold of a score, in words."""
-    own = score.detail.get("threshold")
-    limit = own if metric is None or metric.threshold is None else metric.threshold
+    limit = _limit(score, metric)
     if score.passed is None:
         return "(no threshold)"
-    if not isinstance(limit, (int, float)) or isinstance(limit, bool):
+    if limit is None:
         return "(as the scorer decides)"
     default = ", the default" if metric is None or metric.threshold is None else ""
     wrong_side = "below" if score.direction == "higher" else "above"
     side = wrong_side if score.passed is False else f"not {wrong_side}"
-    return f"{side} the threshold {number_text(float(limit))}{default}"
+    return f"{side} the threshold {value_beside(limit, limit)}{default}"
+
+
+def _limit(score: Score, metric: Metric | None) -> float | None:
+    """Return the threshold of a score; None if the scorer decides by itself."""
+    own = score.detail.get("threshold")
+    limit = own if metric is None or metric.threshold is None else metric.threshold
+    return float(limit) if isinstance(limit, (int, float)) and not isinstance(limit, bool) else None
 
 
 def _input(result: Result) -> list[str]:
