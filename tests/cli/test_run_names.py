@@ -72,6 +72,7 @@ def test_last_is_the_last_run_of_the_suite_that_is_run(evalmark, suites):
     Path("c.yaml").write_text("name: suite c\ndatasets: [cases.csv]\ntarget: app:answer\nmetrics: [equals]\n")
     found = evalmark("run", "c.yaml", "--baseline", "last")
     assert (found.code, "There is no run 'last' of 'suite c' yet" in found.err) == (2, True)
+    assert evalmark("run", "c.yaml", "--baseline", "none").code == 1, "run, and the gate fails"
 
 
 @pytest.mark.parametrize(

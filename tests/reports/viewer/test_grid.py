@@ -11,6 +11,7 @@ from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.trade_offs import column_difference
+from evalmark.reports.viewer.grid import run_label
 from evalmark.stats.comparison.trade_offs import Candidate, trade_offs
 from evalmark.store import open_store
 
@@ -254,6 +255,7 @@ def test_columns_with_unequal_numbers_of_repeats_differ_only_where_another_share
         keep(made, a_run(LARGE, name="b", target="t", metrics=METRIC, repeat=3, created="2026-11-22T10:15:00Z"), many)
         text = page(shown(made), f"?run={SMALL}&run={LARGE}")
         assert counts(text) == [2, 1, 1], "all, where columns differ, where one fails"
+        assert (text.count("▽ regressed"), "≠ differs" in text) == (1, False)
 
 
 def replaced(one, repeat):
@@ -299,3 +301,26 @@ def test_cells_lead_to_the_case_and_the_run_page_is_a_click_away(app):
 def test_a_run_with_more_results_than_a_grid_reads_says_so(app, monkeypatch):
     monkeypatch.setattr("evalmark.reports.viewer.grid_page.MOST_RESULTS", 10)
     assert "a grid shows at most 10" in plain(page(app, f"?run={TWO}"))
+
+
+def test_an_error_in_place_of_a_pass_differs_but_is_no_regression(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        error = Output(error="TimeoutError: it took too long")
+        results = [answer(1, "old", "7", True), replace(answer(1, "new", "", True), output=error, scores=())]
+        keep(made, a_run(TWO, target="old, new", metrics=METRIC), results)
+        text = page(shown(made), f"?run={TWO}")
+    assert "≠ differs" in text
+    assert "▽" not in text
+    assert "<tr data-flip>" in text
+
+
+@pytest.mark.parametrize(
+    ("second", "labels"),
+    [
+        pytest.param("2026-11-21T10:16:02Z", ["2026-11-21 10:15", "2026-11-21 10:16"], id="another minute"),
+        pytest.param("2026-11-21T10:15:02Z", ["2026-11-21 10:15:01", "2026-11-21 10:15:02"], id="the same minute"),
+    ],
+)
+def test_runs_of_one_suite_are_told_apart_by_their_times(second, labels):
+    runs = [a_run(name, created=created) for name, created in ((TWO, "2026-11-21T10:15:01Z"), (SMALL, second))]
+    assert [run_label(run, runs) for run in runs] == labels

@@ -62,7 +62,7 @@ def test_trials_and_gaps(endings, gate, exit_code, reason):
 
 
 def test_where_every_trial_ended_in_an_error_the_errors_are_the_reason():
-    skipped = Score(name="m", status="skipped", reason="the target gave no answer")
+    skipped = Score(name="m", status="skipped", reason="the target gave no output")
     results = [replace(result(position, skipped), output=Output(value=None, error="boom")) for position in range(2)]
     verdict = apply_gate(summarise(Run(id="r", name="n", created="", results=results)), None)
     assert verdict.outcome == "cannot tell"

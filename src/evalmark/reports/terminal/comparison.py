@@ -198,7 +198,7 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
     if not remark:
         return
     yield Text("")
-    yield Text.assemble(("slices", "bold"), f"   {remark}")
+    yield Text.assemble(("tags", "bold"), f"   {remark}")
     if lines := comparison_text.slice_lines(target):
         yield indented(topic_table(lines, max_width=40))
 

@@ -1,7 +1,7 @@
 """How the case of a result went in other runs of its suite."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Metric, Run, metrics_for
@@ -21,8 +21,8 @@ _SCORES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastAnswer:
-    """What became of a case in another run of its suite."""
+class OtherRunResult:
+    """The results of a case in another run of its suite."""
 
     run: Run
     is_later: bool
@@ -43,17 +43,18 @@ class PastAnswer:
     more_scores: int
 
 
-def case_history(view: StoreView, run: Run, result: Result) -> list[PastAnswer]:
-    """Return how the case of a result went in the runs of the same suite around its run, the newest first."""
+def case_history(view: StoreView, run: Run, result: Result) -> list[OtherRunResult]:
+    """Return the results of the case of a result in the runs of its suite around its run, the newest first."""
     if not (run.name or run.suite):
         return []
     later, earlier = view.store.runs_of_suite(run, later=MOST_LATER, earlier=MOST_EARLIER)
-    cases = {one.id: (one, _case_in(one, run, result)) for one in (*later, *earlier)}
-    found = view.store.results_of_case({name: case for name, (_, case) in cases.items() if case is not None})
+    others = [*later, *earlier]
+    cases = {other.id: case for other in others if (case := _case_in(other, run, result)) is not None}
+    results = view.store.results_of_case(cases)
     return [
-        replace(_past_answer(cases[name][0], result, several), is_later=any(one.id == name for one in later))
-        for name, several in found.items()
-        if several
+        _other_run_result(other, result, several, is_later=place < len(later))
+        for place, other in enumerate(others)
+        if (several := results.get(other.id))
     ]
 
 
@@ -66,16 +67,16 @@ def _case_in(other: Run, run: Run, result: Result) -> TargetCase | None:
     return TargetCase(trial.dataset, trial.case.id, other.target, trial.mode) if is_only else None
 
 
-def _past_answer(run: Run, result: Result, several: Sequence[NumberedResult]) -> PastAnswer:
+def _other_run_result(run: Run, result: Result, several: Sequence[NumberedResult], *, is_later: bool) -> OtherRunResult:
     shown = next((one for one in several if one.verdict not in ("pass", "ungated", "unscored")), several[0])
     output = shown.result.output
     metrics = metrics_for(run.metrics, result.trial.dataset)
     is_same = (output.value, output.error) == (result.output.value, result.output.error)
     text = output.error if output.error is not None else source_text(output.value)
     scores = [] if output.error is not None else _scores(shown.result, metrics)
-    return PastAnswer(
+    return OtherRunResult(
         run=run,
-        is_later=False,
+        is_later=is_later,
         results=several,
         target="" if shown.result.trial.target == result.trial.target else shown.result.trial.target,
         output="" if is_same else one_line(text, _EXCERPT) or "(empty)",
@@ -88,5 +89,5 @@ def _past_answer(run: Run, result: Result, several: Sequence[NumberedResult]) ->
 
 
 def _scores(result: Result, metrics: dict[str, Metric]) -> list[tuple[str, str, str]]:
-    found = [(score.name, score_kind(score), short_score(score, metrics.get(score.name))) for score in result.scores]
-    return sorted(found, key=lambda one: one[1] == "pass")
+    scores = [(score.name, score_kind(score), short_score(score, metrics.get(score.name))) for score in result.scores]
+    return sorted(scores, key=lambda one: one[1] == "pass")

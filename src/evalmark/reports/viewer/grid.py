@@ -126,13 +126,13 @@ def _differs(
 ) -> bool:
     known = [(place, cell) for place, cell in zip(places, row, strict=True) if cell]
     if any(verdict != "ungated" for _, cell in known for _, verdict in cell):
-        return len({_shares(cell) for _, cell in known}) > 1
+        return len({verdict_shares([verdict for _, verdict in cell]) for _, cell in known}) > 1
     return len({tuple(sorted(hashes.get((run, number), 0) for number, _ in cell)) for (run, _), cell in known}) > 1
 
 
-def _shares(cell: CellResults) -> frozenset[tuple[Verdict, float]]:
+def verdict_shares(verdicts: Sequence[Verdict]) -> frozenset[tuple[Verdict, float]]:
     """Return the share of each verdict among the repeats, of which columns can have unequal numbers."""
-    return frozenset((verdict, n / len(cell)) for verdict, n in Counter(verdict for _, verdict in cell).items())
+    return frozenset((verdict, n / len(verdicts)) for verdict, n in Counter(verdicts).items())
 
 
 def _columns(runs: Sequence[Run], targets: Sequence[Sequence[str]]) -> Iterator[GridColumn]:
@@ -159,7 +159,8 @@ def run_label(run: Run, runs: Sequence[Run]) -> str:
         return run.name.removeprefix(f"{common}: ")
     if run.name and [one.name for one in runs].count(run.name) == 1:
         return run.name
-    return run.created[:16].replace("T", " ")
+    characters = 16 if len({one.created[:16] for one in runs}) == len(runs) else 19  # seconds, where minutes are equal
+    return run.created[:characters].replace("T", " ")
 
 
 def runs_of_folder(view: StoreView, run: Run) -> list[Run]:

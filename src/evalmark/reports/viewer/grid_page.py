@@ -33,7 +33,17 @@ from evalmark.stats.summary.pareto import own_calls
 from evalmark.storage.queries.pages import NumberedResult
 
 from .comparisons import prepared_trade_offs
-from .grid import MOST_RESULTS, Grid, GridColumn, GridRow, is_of_one_set, prepared_grid, runs_of_folder, set_name
+from .grid import (
+    MOST_RESULTS,
+    Grid,
+    GridColumn,
+    GridRow,
+    is_of_one_set,
+    prepared_grid,
+    runs_of_folder,
+    set_name,
+    verdict_shares,
+)
 from .label_filter import only_labelled
 from .page_context import PageContext
 from .store_view import StoreView
@@ -95,8 +105,8 @@ class ShownRow:
 
     @property
     def differs(self) -> bool:
-        """Whether columns passed and failed differently."""
-        return len({tuple(sorted(cell.verdicts)) for cell in self.cells if cell is not None}) > 1
+        """Whether a cell differs in its verdicts from the first column."""
+        return any(cell.against for cell in self.cells if cell is not None)
 
     @property
     def first(self) -> GridCell:
@@ -302,15 +312,18 @@ def _shown_row(
 def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
     """Describe how the verdicts of a case differ from those of the first column: a sign and a word, not tested.
 
-    >>> _against(["pass"], ["fail"]), _against(["fail"], ["unscored"]), _against(["pass"], ["pass"])
+    A case with an error or without a score did not regress, as in a comparison: it only differs.
+
+    >>> _against(["pass"], ["fail"]), _against(["pass"], ["error"]), _against(["pass"], ["pass", "pass"])
     ('▽ regressed', '≠ differs', '')
     """
-    if sorted(first) == sorted(several):
+    if verdict_shares(first) == verdict_shares(several):
         return ""
-    shares = [verdicts.count("pass") / len(verdicts) for verdicts in (first, several)]
-    if shares[0] == shares[1]:
+    judged = [[verdict for verdict in one if verdict in ("pass", "fail")] for one in (first, several)]
+    before, now = (one.count("pass") / len(one) if one else None for one in judged)
+    if before is None or now is None or before == now:
         return "≠ differs"
-    way: CaseOutcome = "better" if shares[1] > shares[0] else "worse"
+    way: CaseOutcome = "better" if now > before else "worse"
     return f"{CASE_SIGNS[way]} {CASE_WORDS[way]}"
 
 

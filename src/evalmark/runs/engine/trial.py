@@ -102,7 +102,7 @@ async def run_scorers(
         RunStoppedError: no further model call is possible in this run.
     """
     if output.error is not None:
-        return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
+        return tuple(Score(name=s.name, status="skipped", reason="the target gave no output") for s in scorers)
     if output.masked:
         return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
     if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task for each would take longer than the scorers

@@ -83,7 +83,8 @@ def _of_this_suite(store: "Store", reference: str, of: Run) -> Run | None:
         return None
     if (found := next(islice((run for run in store.runs() if _is_alike(run, of)), back, None), None)) is None:
         raise NotFoundError(
-            f"There is no run {reference!r} of {of.name or of.suite!r} yet, so there is nothing to compare with."
+            f"There is no run {reference!r} of {of.name or of.suite!r} yet, so there is nothing to compare with. "
+            "Use --baseline none for the first run, or last-green, which may be missing."
         )
     return found
 

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
+from typing import cast
 
 from evalmark.core.text import one_line
 from evalmark.core.values.score import Verdict
@@ -57,7 +58,8 @@ FLIPPED_WORDS = {
     "better": "better since the previous run",
     "any": "worse or better since the previous run",
 }
-_MEASURES: Mapping[str, Measure] = {"seconds": "seconds", "tokens": "tokens", "cost": "cost"}
+_MEASURES: Mapping[str, str] = {"seconds": "5", "tokens": "1000", "cost": "0.01"}
+"""What an output took, each with the number of an example."""
 _EXAMPLES = {"verdict": "fail", "tag": "refund", "label": "bad", "flipped": "worse"}
 _SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+|"', re.DOTALL)
@@ -306,32 +308,24 @@ def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
 def _measure_term(name: str, sign: str, written: str) -> SearchTerm:
     number = _number(written)
     if not sign or number is None:
-        example = {"seconds": "5", "tokens": "1000", "cost": "0.01"}[name]
-        raise _QueryError(f"{name} needs a sign (<, <=, >, >= or =) and a number, such as {name}>{example}.")
-    after = {
-        "<": (None, math.nextafter(number, -math.inf)),
-        "<=": (None, number),
-        ">": (math.nextafter(number, math.inf), None),
-        ">=": (number, None),
-        "=": (number, number),
-    }
-    low, high = after[sign]
+        raise _QueryError(f"{name} needs a sign (<, <=, >, >= or =) and a number, such as {name}>{_MEASURES[name]}.")
+    low, high = score_range(sign, number, tolerance=0.0)
     words = f"{name} {_SIGN_WORDS[sign]} {'$' * (name == 'cost')}{number:g}"
     if name == "seconds" and sign != "=":
         word = "slower" if sign.startswith(">") else "faster"
         words = f"{number:g} s or {word}" if sign.endswith("=") else f"{word} than {number:g} s"
-    return SearchTerm(text="", words=words, condition=ResultFilter(measure=_MEASURES[name], low=low, high=high))
+    return SearchTerm(text="", words=words, condition=ResultFilter(measure=cast("Measure", name), low=low, high=high))
 
 
-def score_range(sign: str, number: float) -> tuple[float | None, float | None]:
-    """Return the range that a comparison selects, both ends included, with the tolerance of thresholds.
+def score_range(sign: str, number: float, tolerance: float = TOLERANCE) -> tuple[float | None, float | None]:
+    """Return the range that a comparison selects, both ends included, by default with the tolerance of thresholds.
 
     A score that rounding put just below a threshold passes it, so it does not count as below the same number here.
 
     >>> [round(end, 7) for end in score_range("=", 0.7)]
     [0.699999, 0.700001]
     """
-    slack = TOLERANCE * max(1.0, abs(number))
+    slack = tolerance * max(1.0, abs(number))
     below = math.nextafter(number - slack, -math.inf)
     above = math.nextafter(number + slack, math.inf)
     return {
