@@ -219,7 +219,7 @@ def _choice_text(source: OutputSource, query: LabelQueueQuery, items: Sequence[Q
         why = (
             ""
             if source.browsing is None
-            else "Not recorded as a sample: only the page Label records one of a whole run."
+            else "Not recorded as a random sample of the run: for that, begin on the page Label."
         )
         return f"{count(n, 'output')}, drawn at random", why
     return f"All {n:,}, in random order", ""
