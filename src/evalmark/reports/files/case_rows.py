@@ -104,8 +104,7 @@ def report_rows(results: Iterable[Result], about: RowContext) -> Iterator[Report
 
 def _report_row(result: Result, about: RowContext) -> ReportRow:
     trial, metrics = result.trial, metrics_for(about.run.metrics, result.trial.dataset)
-    skipped = "skipped" if result.output.error is not None else ""  # without an output, there is nothing to score
-    scores = {score.name: score for score in result.scores if score.status != skipped}
+    scores = {score.name: score for score in verdicts.shown_scores(result)}
     was = None if about.earlier is None else about.earlier.get(trial.id)
     text = result.output.value if result.output.error is None else result.output.error
     return ReportRow(

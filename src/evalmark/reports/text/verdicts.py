@@ -68,6 +68,11 @@ def tally_text(tally: TrialCounts, *, has_metrics: bool = True) -> str:
     return " · ".join(parts)
 
 
+def shown_scores(result: Result) -> list[Score]:
+    """Return the scores of a result without those skipped because there is no output."""
+    return [score for score in result.scores if result.output.error is None or score.status != "skipped"]
+
+
 def deciding_scores(result: Result, missed: Collection[str] = ()) -> list[Score]:
     """List the scores that decided a trial's verdict; scores of metrics in `missed` come first."""
     decided = [] if missed and result.verdict == "ungated" else _main_scores(result)

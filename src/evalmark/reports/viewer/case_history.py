@@ -7,7 +7,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.reports.html.escaping import source_text
-from evalmark.reports.text.verdicts import score_kind, short_score
+from evalmark.reports.text.verdicts import score_kind, short_score, shown_scores
 from evalmark.stats.comparison.metric_values import case_fingerprint
 from evalmark.storage.queries.pages import NumberedResult, TargetCase
 
@@ -73,7 +73,7 @@ def _other_run_result(run: Run, result: Result, several: Sequence[NumberedResult
     metrics = metrics_for(run.metrics, result.trial.dataset)
     is_same = (output.value, output.error) == (result.output.value, result.output.error)
     text = output.error if output.error is not None else source_text(output.value)
-    scores = [] if output.error is not None else _scores(shown.result, metrics)
+    scores = _scores(shown.result, metrics)
     return OtherRunResult(
         run=run,
         is_later=is_later,
@@ -89,5 +89,7 @@ def _other_run_result(run: Run, result: Result, several: Sequence[NumberedResult
 
 
 def _scores(result: Result, metrics: dict[str, Metric]) -> list[tuple[str, str, str]]:
-    scores = [(score.name, score_kind(score), short_score(score, metrics.get(score.name))) for score in result.scores]
+    scores = [
+        (score.name, score_kind(score), short_score(score, metrics.get(score.name))) for score in shown_scores(result)
+    ]
     return sorted(scores, key=lambda one: one[1] == "pass")

@@ -14,6 +14,7 @@ from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.compared_cases import plain_change
 from evalmark.reports.text.change_words import CASE_SIGNS, CASE_WORDS
 from evalmark.reports.text.output_changes import OutputChange
+from evalmark.reports.text.verdicts import shown_scores
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import (
     GRID_DENSITIES,
@@ -330,11 +331,8 @@ def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
 def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:
     metrics = metrics_for(run.metrics, result.trial.dataset)
     values = {} if base is None else {score.name: score.value for score in base.scores}
-    skipped = "skipped" if result.output.error is not None else ""  # without an output, there is nothing to score
     return [
-        GridScore(score=one, metric=metrics.get(one.name), above=_above(one, values))
-        for one in result.scores
-        if one.status != skipped
+        GridScore(score=one, metric=metrics.get(one.name), above=_above(one, values)) for one in shown_scores(result)
     ]
 
 

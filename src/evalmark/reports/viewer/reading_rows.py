@@ -14,7 +14,7 @@ from evalmark.reports.html.escaping import LONGEST, source_text
 from evalmark.reports.html.rich_text import RichText, rich_text
 from evalmark.reports.text.gate_marks import trials_decided
 from evalmark.reports.text.transcripts import failed_tool_calls
-from evalmark.reports.text.verdicts import raised_at, score_kind, score_text
+from evalmark.reports.text.verdicts import raised_at, score_kind, score_text, shown_scores
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.stats.summary.summary import MetricSummary, Summary
 from evalmark.storage.queries.pages import NumberedResult
@@ -207,8 +207,7 @@ class _RowTexts:
         return rich_text(value, longest=self.longest, lines=self.lines, as_text=self.as_text)
 
     def _scores(self, result: Result, metrics: Mapping[str, Metric], shown: Sequence[str]) -> list[ScoreLine]:
-        skipped = "skipped" if result.output.error is not None else ""  # without an output, there is nothing to score
-        scores = [score for score in result.scores if score.name in shown and score.status != skipped]
+        scores = [score for score in shown_scores(result) if score.name in shown]
         scores.sort(key=lambda score: _RANKS.get(score_kind(score), 3))
         return [self._score(score, metrics) for score in scores]
 

@@ -11,29 +11,29 @@ const WAIT = 20; // seconds that the server may wait for a change
 const LEAST = 1000;
 const FIRST = 2000;
 const MOST = 15_000;
-const MOST_ALONE = 60_000;
+const MOST_UNREACHABLE = 60_000;
 const PATIENCE = 30 * 60_000;
-const PATIENT = "Nothing has changed for half an hour, so this page stopped updating. Reload it to continue.";
-const GONE = "The viewer does not respond. This page keeps trying; it shows the last known state.";
+const IDLE = "Nothing has changed for half an hour, so this page stopped updating. Reload it to continue.";
+const UNREACHABLE = "The viewer does not respond. This page keeps trying; it shows the last known state.";
 
 const sent = new WeakMap(); // the attributes that the server sent for each element; others were set by scripts and stay
-let said = null;
+let note = null;
 let timer = 0;
 let pause = FIRST;
-let asked = 0;
-let asking = null; // aborts the request under way
+let requested = 0;
+let request = null; // aborts the request under way
 let isOver = false;
 let isIncomplete = false; // a part of the last reply could not be shown, so the page is requested in full
 let lastChange = performance.now();
 
 if (isFollowing()) {
   parts(document).forEach(remember);
-  said = document.createElement("p");
-  said.className = "note";
-  said.setAttribute("role", "status");
-  document.querySelector("main").append(said);
-  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : wait(0)));
-  document.addEventListener("evalmark:replaced", leave); // a filter was changed (sections.js): follow the new address
+  note = document.createElement("p");
+  note.className = "note";
+  note.setAttribute("role", "status");
+  document.querySelector("main").append(note);
+  document.addEventListener("visibilitychange", () => (document.hidden ? abort() : wait(0)));
+  document.addEventListener("evalmark:replaced", abort); // a filter was changed (sections.js): follow the new address
   window.addEventListener("online", () => wait(0));
   wait(LEAST);
 }
@@ -49,62 +49,62 @@ function parts(page) {
 // One request at a time, at least a second apart.
 function wait(time) {
   clearTimeout(timer);
-  if (isOver || asking || document.hidden) return;
-  timer = setTimeout(look, Math.max(time, asked + LEAST - performance.now()));
+  if (isOver || request || document.hidden) return;
+  timer = setTimeout(load, Math.max(time, requested + LEAST - performance.now()));
 }
 
 // End the request under way, so that it occupies no connection.
-function leave() {
+function abort() {
   clearTimeout(timer);
-  if (asking) asking.abort();
+  if (request) request.abort();
   else wait(LEAST);
 }
 
-async function look() {
-  const own = (asking = new AbortController());
-  asked = performance.now();
+async function load() {
+  const own = (request = new AbortController());
+  requested = performance.now();
   const mark = document.querySelector("[data-live][data-mark]")?.dataset.mark;
   const isFull = isIncomplete || !mark || document.querySelector("[data-live][data-pending]");
   try {
-    const answer = await fetch(location.pathname + location.search, {
+    const response = await fetch(location.pathname + location.search, {
       headers: isFull ? {} : { "if-none-match": `"${mark}"`, prefer: `wait=${WAIT}` },
       signal: AbortSignal.any([own.signal, AbortSignal.timeout((WAIT + 30) * 1000)]),
     });
-    const text = await answer.text();
-    const worked = Number(/dur=(\d+)/.exec(answer.headers.get("server-timing"))?.[1] ?? 0);
-    if (answer.status === 304) nothingNew();
-    else if (answer.ok) news(new DOMParser().parseFromString(text, "text/html"), mark, worked);
-    else if (answer.status < 500) over(answer.status === 404 ? "This page no longer exists." : text);
-    else alone();
+    const text = await response.text();
+    const worked = Number(/dur=(\d+)/.exec(response.headers.get("server-timing"))?.[1] ?? 0);
+    if (response.status === 304) nothingNew();
+    else if (response.ok) update(new DOMParser().parseFromString(text, "text/html"), mark, worked);
+    else if (response.status < 500) end(response.status === 404 ? "This page no longer exists." : text);
+    else unreachable();
   } catch {
     if (own.signal.aborted) pause = LEAST;
-    else alone();
+    else unreachable();
   }
-  asking = null;
+  request = null;
   wait(pause);
 }
 
-// A reply that came early: too many pages wait, so this one asks now and then.
+// A reply that came early: too many pages wait, so this one requests the page now and then.
 function nothingNew() {
-  say("");
-  const isEarly = performance.now() - asked < (WAIT - 5) * 1000;
+  notify("");
+  const isEarly = performance.now() - requested < (WAIT - 5) * 1000;
   pause = isEarly ? Math.min(Math.max(pause * 1.5, FIRST), MOST) : LEAST;
-  if (performance.now() - lastChange > PATIENCE) over(PATIENT);
+  if (performance.now() - lastChange > PATIENCE) end(IDLE);
 }
 
-function alone() {
-  say(GONE);
-  pause = Math.min(pause * 2, MOST_ALONE);
+function unreachable() {
+  notify(UNREACHABLE);
+  pause = Math.min(pause * 2, MOST_UNREACHABLE);
 }
 
-function over(why) {
+function end(reason) {
   isOver = true;
-  say(why.slice(0, 300));
+  notify(reason.slice(0, 300));
 }
 
 // Making this page takes at most a tenth of the server's time.
-function news(page, mark, worked) {
-  if (!parts(page).length) return alone(); // another program replied
+function update(page, mark, worked) {
+  if (!parts(page).length) return unreachable(); // another program replied
   const ended = document.querySelector("[data-ended]")?.dataset.ended;
   const isNew = page.querySelector("[data-live][data-mark]")?.dataset.mark !== mark;
   isIncomplete = false;
@@ -113,12 +113,12 @@ function news(page, mark, worked) {
   lastChange = performance.now();
   pause = Math.min(Math.max(LEAST, 10 * worked), MOST);
   const isStill = document.querySelector("[data-live][data-mark]") !== null;
-  say(isStill || !ended ? "" : ended);
+  notify(isStill || !ended ? "" : ended);
   isOver = !isFollowing() && !isIncomplete;
 }
 
-function say(text) {
-  if (said.textContent !== text) said.textContent = text;
+function notify(text) {
+  if (note.textContent !== text) note.textContent = text;
 }
 
 function show(part, fresh) {
