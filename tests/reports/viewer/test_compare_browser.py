@@ -172,7 +172,7 @@ def test_the_list_tells_the_gate_and_what_became_of_a_run_however_narrow_it_is(w
 def test_a_person_sees_what_flipped_on_the_page_of_a_run(watched, address):
     page = watched.page
     watched.visit(f"{origin_of(address)}/runs/{NEW}")
-    page.click(".against >> text=worse >> nth=-1")
+    page.click(".against >> text=regressed")
     page.wait_for_url("**flipped=worse**")  # and its page has come
     assert page.input_value("select[name=flipped]") == "worse"
     assert page.locator("table.cases tbody tr").count() > 5

@@ -150,7 +150,7 @@ def compare_both(page) -> None:
     for box in page.locator("input[name=pick]").all():
         box.check()
     page.click("#pick button")
-    expect(page.locator("main")).to_contain_text("worse")
+    expect(page.locator("main")).to_contain_text("regressed")
     flipped = page.locator("details.beside[open]")
     expect(flipped).to_have_count(len(SPENT))
     for number in SPENT:
@@ -163,7 +163,7 @@ def test_with_keys_and_a_mouse(browser, address):
         choose_what_failed(page)
         page.wait_for_load_state()  # before it no key is heard
         page.keyboard.press("d")
-        expect(page.locator(".answered .labelled").first).to_contain_text("bad")
+        expect(page.locator(".labelling .labelled").first).to_contain_text("bad")
         page.keyboard.press("j")
         expect(page.locator("h1")).to_have_text("What is 11 times 11?")
         page.go_back()
@@ -180,8 +180,8 @@ def test_without_a_script(browser, address):
         choose_what_failed(page)
         page.click("a[rel=next]")
         expect(page.locator("h1")).to_have_text("What is 11 times 11?")
-        page.click(".answered button[value=up]")
-        expect(page.locator(".answered .labelled").first).to_contain_text("good")
+        page.click(".labelling button[value=up]")
+        expect(page.locator(".labelling .labelled").first).to_contain_text("good")
         compare_both(page)
 
 
@@ -189,8 +189,8 @@ def test_what_was_labelled_in_the_viewer_is_there_for_the_command_line(world, br
     with person(browser, address, java_script_enabled=False) as page:
         page.click("table.runs a.name >> nth=0")
         page.click("table.cases a.name:has-text('What is 0 times 0?')")
-        page.click(".answered button[value=up]")
-        expect(page.locator(".answered .labelled").first).to_contain_text("good")
+        page.click(".labelling button[value=up]")
+        expect(page.locator(".labelling .labelled").first).to_contain_text("good")
     assert re.search(r"label +up, ann,", world.does("show", "last", "--case", "n0").stdout)
 
 

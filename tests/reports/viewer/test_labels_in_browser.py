@@ -233,7 +233,7 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     expect(page.locator("h1")).to_have_text("What is 4 times 4?")
     page.wait_for_load_state("load")
     person.types("d")
-    expect(page.locator(".answered button[value=down]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".labelling button[value=down]")).to_have_attribute("aria-pressed", "true")
     assert said_of(store, 4) is False
     person.types("c")
     page.keyboard.type("due to judo")
@@ -242,7 +242,7 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     last = store.sessions.all_labels()[-1]
     assert (last.liked, last.comment) == (None, "due to judo")
     assert focused(page) == "Save"
-    expect(page.locator(".answered .note", has_text="ann: due to judo")).to_have_count(1)
+    expect(page.locator(".labelling .note", has_text="ann: due to judo")).to_have_count(1)
     person.types("j")
     expect(page.locator("h1")).to_have_text("What is 5 times 5?")
     page.wait_for_load_state("load")
@@ -265,7 +265,7 @@ def test_a_score_is_called_right_or_wrong_by_one_key(person, store):
 
 def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(person, store):
     page = person.goes(f"{run_path(RUN)}/results/15")
-    remarks = page.locator(".answered .note:not(:has(mark))")
+    remarks = page.locator(".labelling .note")
     page.click("text=Comment or score")
     page.fill("input[name=score]", "0.5")
     page.fill("input[name=comment]", "So <b>so</b>.")
@@ -274,7 +274,7 @@ def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(perso
     page.fill("input[name=comment]", "Better.")
     page.keyboard.press("Enter")
     expect(remarks).to_have_text(["ann: 0.5: Better."])
-    page.click(".answered button >> text=Withdraw")
+    page.click(".labelling button >> text=Withdraw")
     expect(remarks).to_have_count(0)
     expect(page.locator("form.whole")).to_have_count(1)
 
@@ -368,10 +368,7 @@ def test_pages_of_labelling_fit_their_window_and_run_nothing_foreign(browser, ad
 
 def test_a_digit_leads_to_the_row_of_a_score_and_the_next_key_labels_it(browser, address):
     person = Person(browser, address)
-    page = person.goes(run_path(RUN))
-    page.click("tbody a.name >> nth=0")
-    page.wait_for_selector("h1.input-title")
-    page.wait_for_load_state("load")
+    page = person.goes(f"{run_path(RUN)}/results/4")
     for digit in ("2", "1", "2"):
         page.keyboard.press(digit)
         held = page.locator(f"#score-{digit}")
