@@ -68,7 +68,7 @@ def test_the_picture_does_without_colour_and_fits_a_narrow_terminal(evalmark, de
 def test_too_strict_a_promise_writes_nothing_and_says_how_many_labels_are_missing(evalmark, demo):
     said = learned(evalmark, "--max-false-pass", "0.01")
     assert said.code == 3
-    assert "235 further cases labelled down" in said.out
+    assert "235 further cases labelled bad" in said.out
     assert "Nothing is written" in said.err
     assert not Path("evalmark.lock.json").exists()
 
@@ -216,7 +216,7 @@ def test_hardly_any_labels_are_no_crash(evalmark, demo, labels):
         store.sessions.add_labels([on(one, True) for one in demo[:labels]])
     said = learned(evalmark, "--store", "other.db")
     assert said.code == 3
-    assert "59 further cases labelled down" in said.out
+    assert "59 further cases labelled bad" in said.out
 
 
 CLEAR = {

@@ -59,7 +59,7 @@ def test_labels_on_one_document_count_as_one(evalmark, world, flags):
     text = one_line(few.out)
     assert few.code == 3
     assert "59 documents with a case labelled bad are needed, none of which passes, and there are 30" in text
-    assert "29 further documents with a case labelled down, none of which may pass" in text
+    assert "29 further documents with a case labelled bad, none of which may pass" in text
     write(60)
     enough = evalmark("calibrate", "cases.jsonl", *flags)
     assert enough.code == 0

@@ -61,7 +61,7 @@ def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator
             of_clusters = "" if one.unit == CASE else " with a case"
             yield (
                 "missing",
-                f"{count(learned.missing, f'further {one.unit}')}{of_clusters} labelled down, none of which may pass",
+                f"{count(learned.missing, f'further {one.unit}')}{of_clusters} labelled bad, none of which may pass",
             )
     else:
         yield "guarantee", f"{guarantee}; the labels show at most {percent(learned.bound)} ({learned.method})"

@@ -20,8 +20,6 @@ from evalmark.storage.queries.pages import TargetCase
 from .background import Task
 from .store_view import StoreView
 
-_KEPT = 4
-"""Comparisons kept in memory; some megabytes each for ten thousand cases."""
 _OFFERED = 50
 """Most runs to choose from."""
 MOST = 40_000
@@ -54,14 +52,7 @@ def prepared_comparison(
         EvalmarkError: a result is damaged, or a run was deleted.
     """
     sides = [run] if baseline.id == run.id else [run, baseline]
-    trials = view.trials(sides)
-    task = Task(
-        kind="compared",
-        names=(run.id, baseline.id, *(targets or ())),
-        state=[(one.status, one.finished, n) for one, n in zip(sides, trials, strict=True)],
-        trials=sum(trials),
-        kept=_KEPT,
-    )
+    task = view.task("compared", sides, *(targets or ()))
 
     def work(patiently: Callable[[Run], Run]) -> PreparedComparison:
         comparison, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
@@ -77,15 +68,8 @@ def prepared_comparisons(view: StoreView, run: Run, baselines: Sequence[Run]) ->
     Raises:
         EvalmarkError: a result is damaged, or a run was deleted.
     """
-    runs = [run, *baselines]
-    trials = view.trials(runs)
-    task = Task(
-        kind="several baselines",
-        names=tuple(one.id for one in runs),
-        state=[(one.status, one.finished, n) for one, n in zip(runs, trials, strict=True)],
-        trials=sum(trials) + trials[0] * (len(baselines) - 1),
-        kept=_KEPT,
-    )
+    passes = [len(baselines), *(1 for _ in baselines)]
+    task = view.task("several baselines", [run, *baselines], passes=passes)
 
     def work(patiently: Callable[[Run], Run]) -> tuple[Comparison, ...]:
         found = compare_several(patiently(run), [patiently(one) for one in baselines])
@@ -100,14 +84,7 @@ def prepared_trade_offs(view: StoreView, runs: Sequence[Run]) -> TradeOffs | Non
     Raises:
         EvalmarkError: a result is damaged, or a run was deleted.
     """
-    trials = view.trials(runs)
-    task = Task(
-        kind="trade-offs",
-        names=tuple(run.id for run in runs),
-        state=[(one.status, one.finished, n) for one, n in zip(runs, trials, strict=True)],
-        trials=sum(trials) * len(runs),
-        kept=_KEPT,
-    )
+    task = view.task("trade-offs", runs, passes=[len(runs)] * len(runs))
     prices = view.store.recordings.prices
 
     def work(patiently: Callable[[Run], Run]) -> TradeOffs:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import PurePath
 
@@ -11,12 +11,11 @@ from evalmark.core.values.score import Verdict
 from evalmark.reports.viewer.urls.paths import grid_path, run_path
 from evalmark.stats.comparison.baseline_choice import is_complete_run
 
-from .background import Task, YieldingReader
+from .background import YieldingReader
 from .store_view import StoreView
 
 MOST_RESULTS = 200_000
 """Results of all runs of a grid; more are shown run by run."""
-_KEPT = 4
 _LOOKED_AT = 200
 """Newest runs searched for those of other suites of the folder."""
 
@@ -72,15 +71,7 @@ def prepared_grid(view: StoreView, runs: Sequence[Run]) -> Grid | None:
     Raises:
         EvalmarkError: a run was deleted.
     """
-    trials = view.trials(runs)
-    task = Task(
-        kind="grid",
-        names=tuple(run.id for run in runs),
-        state=[(run.status, run.finished, n) for run, n in zip(runs, trials, strict=True)],
-        trials=sum(trials),
-        kept=_KEPT,
-        or_earlier=any(run.status == "running" for run in runs),
-    )
+    task = replace(view.task("grid", runs), or_earlier=any(run.status == "running" for run in runs))
 
     def work(_: YieldingReader) -> Grid:
         return _grid(view, runs)
@@ -169,9 +160,8 @@ def runs_of_folder(view: StoreView, run: Run) -> list[Run]:
         return []
     nearest: dict[str, Run] = {}
     newer = True
-    for one in islice(
-        view.every_run(), _LOOKED_AT
-    ):  # newest first, so the last newer one and the first older one are nearest
+    # Newest first, so the last newer one and the first older one are nearest.
+    for one in islice(view.every_run(), _LOOKED_AT):
         newer = newer and one.id != run.id
         if (
             one.suite != run.suite

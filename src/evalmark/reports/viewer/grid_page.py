@@ -121,9 +121,7 @@ def show(context: PageContext, request: Request) -> Response:
     with context.view.figures.give_way():
         runs = [context.view.store.run(name) for name in query.runs[:MOST_RUNS]]
     runs = list({run.id: run for run in runs}.values())
-    if not params.getlist(
-        "run"
-    ):  # ticked in the list, which is newest first: the oldest is what the others are compared with
+    if not params.getlist("run"):  # ticked in the list: the oldest is what the others are compared with
         runs.sort(key=lambda run: run.created)
     if not runs:
         return context.page(request, "grid.html", {**_NOTHING, "query": query})

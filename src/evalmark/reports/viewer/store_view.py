@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import mul
 
 from evalmark.core.errors import EvalmarkError, NotFoundError
 from evalmark.core.values.run import Run
@@ -24,6 +25,8 @@ from .cache import RecentCache
 
 _RUNS = 50
 """Runs read at a time."""
+_KEPT = 4
+"""Tasks of a kind on several runs kept in memory; some megabytes each for ten thousand cases."""
 _LOOKED_AT = 500
 """Earlier runs searched for a baseline."""
 _OPEN = 4
@@ -113,6 +116,24 @@ class StoreView:
     def trials(self, runs: Sequence[Run]) -> list[int]:
         """Count the trials of several runs, without the intervals of `lines`."""
         return [sum(counted.verdicts.values()) for counted in self._counts(runs)]
+
+    def task(self, kind: str, runs: Sequence[Run], *names: str, passes: Sequence[int] = ()) -> Task:
+        """Return the identity of a task on several runs, which is done again once one of them has changed.
+
+        Args:
+            kind: the kind of task.
+            runs: the runs.
+            names: what else tells it from other tasks of this kind.
+            passes: how often the task reads each run; by default once.
+        """
+        trials = self.trials(runs)
+        return Task(
+            kind=kind,
+            names=(*(run.id for run in runs), *names),
+            state=[(run.status, run.finished, n) for run, n in zip(runs, trials, strict=True)],
+            trials=sum(map(mul, trials, passes)) if passes else sum(trials),
+            kept=_KEPT,
+        )
 
     def _counts(self, runs: Sequence[Run]) -> list[VerdictCounts]:
         known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
