@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -27,7 +26,7 @@ from evalmark.tracing.annotations.labels import result_subject
 from .case_history import case_history
 from .comparisons import nearest_comparison, only_flipped
 from .labels import LabelView, form_fields, label_views
-from .page_context import PageContext, no_result
+from .page_context import PageContext
 from .run_page import query_of
 from .store_view import StoreView
 
@@ -81,8 +80,6 @@ def show(context: PageContext, request: Request) -> Response:
         query = only_flipped(query, nearest_comparison(context.view, run).prepared)
     with context.view.figures.give_way():
         values = page_values(context.view, run, context.number(request), query)
-    if values is None:
-        raise HTTPException(404, no_result(run.id))
     labels = _all_labels(context, request, run, values["result"])
     return context.page(request, "case.html", {**values, "view": labels[0], "score_views": labels[1:]})
 
@@ -90,10 +87,7 @@ def show(context: PageContext, request: Request) -> Response:
 def download(context: PageContext, request: Request) -> Response:
     """Download all of it as JSON."""
     run, number = context.run(request), context.number(request)
-    result = context.view.browsing(run).result(number)
-    if result is None:
-        raise HTTPException(404, no_result(run.id))
-    text = json.dumps(mask_secrets_in_data(plain(result)), ensure_ascii=True, indent=2)
+    text = json.dumps(mask_secrets_in_data(plain(context.view.result(run, number))), ensure_ascii=True, indent=2)
     headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
     return Response(text, media_type="application/json", headers=headers)
 
@@ -109,12 +103,9 @@ def _all_labels(context: PageContext, request: Request, run: Run, result: Result
     return [views[subject.about] for subject, _ in subjects]
 
 
-def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Mapping[str, Any] | None:
-    """Values of the template; None if the result does not exist."""
-    browsing = view.browsing(run)
-    result = browsing.result(number)
-    if result is None:
-        return None
+def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Mapping[str, Any]:
+    """Values of the template."""
+    browsing, result = view.browsing(run), view.result(run, number)
     calls = list(_calls(view, result))
     metrics = metrics_for(run.metrics, result.trial.dataset)
     cause, deciding = verdicts.verdict_cause(result)

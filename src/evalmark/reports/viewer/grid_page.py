@@ -177,12 +177,8 @@ def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery, author: 
     except EvalmarkError as error:
         return values | {"trouble": str(error)}
     with view.figures.give_way():
-        found = _found_by(view, runs, search, author)
-        return (
-            values
-            | _table(view, grid, figures, query, found)
-            | {"is_pending": figures is None and len(grid.columns) > 1}
-        )
+        table = _table(view, grid, figures, query, _found_by(view, runs, search, author))
+    return values | table | {"is_pending": figures is None and len(grid.columns) > 1}
 
 
 def _found_by(

@@ -280,20 +280,14 @@ def _next_commands(context: PageContext, source: OutputSource, *, is_drawn: bool
     thresholds = "learns thresholds that let few outputs pass that people call bad"
     if not source.run:
         name = shlex.quote(source.project)
+        export = f"evalmark export {shlex.quote(SESSIONS_PREFIX + source.project)} -o cases.jsonl{flags}"
         return [
             (f"evalmark calibrate {name} --metric NAME{flags}", thresholds),
-            (
-                f"evalmark export {shlex.quote(SESSIONS_PREFIX + source.project)} -o cases.jsonl{flags}",
-                "writes the labelled outputs as a dataset",
-            ),
+            (export, "writes the labelled outputs as a dataset"),
         ]
     if not context.view.store.run(source.run).metrics:
-        return [
-            (
-                f"evalmark rescore {source.run} --metric NAME{flags}",
-                "adds a metric to the run, which labels can then audit",
-            )
-        ]
+        rescore = f"evalmark rescore {source.run} --metric NAME{flags}"
+        return [(rescore, "adds a metric to the run, which labels can then audit")]
     audit = f"evalmark audit {source.run}{'' if is_drawn else ' --all-labels'}{flags}"
     return [
         (audit, "measures how well each metric agrees with people, and corrects its pass rate"),

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from evalmark.core.errors import ConfigError, NotFoundError, StoreError
+from evalmark.core.errors import ConfigError, StoreError
 from evalmark.core.values.label import Label, current_labels, majority_vote, parse_thumb
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import decode_name, encode_name
@@ -16,7 +16,7 @@ from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.storage.store.store import Store
 from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, result_subject, save_labels, span_subject
 
-from .page_context import PageContext, no_result
+from .page_context import PageContext
 
 PART = "x-evalmark-part"
 """Header by which a script requests only the form."""
@@ -132,9 +132,7 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
     if number is None or not form.get("run"):
         raise ConfigError("the form names no output to label; reload the page and send it again.")
     run = store.run(decode_name(form["run"]))
-    result = context.view.browsing(run).result(number)
-    if result is None:
-        raise NotFoundError(no_result(run.id))
+    result = context.view.result(run, number)
     metric = decode_name(form["metric"]) if form.get("metric") else None
     return result_subject(run.id, result, metric), form_fields(run.id, number, metric or "")
 

@@ -36,14 +36,6 @@ _FOLDER = Path(__file__).parent / "templates"
 _YEAR = 365 * 24 * 3600
 
 
-def no_result(run_id: str) -> str:
-    """Say that a run lacks the result that an address names, and what to do."""
-    return (
-        f"{run_id} does not have this result: its case was run again or removed since, or the address belongs to another "
-        "store. Look for the case in the list of the run."
-    )
-
-
 class PageContext:
     """Renders pages and reads the parameters that they share."""
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -34,7 +33,7 @@ from .comparisons import earlier_comparison, only_flipped
 from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import live_update, not_modified, run_mark
-from .page_context import PageContext, no_result
+from .page_context import PageContext
 from .reading_rows import is_long_address, reading_rows, sort_orders, worst_first
 from .store_view import StoreView
 
@@ -181,9 +180,7 @@ def reading_values(rows: Sequence[RunRow], query: CaseQuery, shown: Sequence[str
 def show_row(context: PageContext, request: Request) -> Response:
     """Show one row of the page with all of its texts, for a script that unfolds it in place."""
     run, number = context.run(request), context.number(request)
-    result = context.view.browsing(run).result(number)
-    if result is None:
-        raise HTTPException(404, no_result(run.id))
+    result = context.view.result(run, number)
     row = _row(number, [NumberedResult(number=number, verdict=result.verdict, result=result)], run)
     query = replace(query_of(context, request, run), density="full")
     subject = result_subject(run.id, result)

@@ -8,7 +8,7 @@ from operator import mul
 
 from evalmark.core.errors import EvalmarkError, NotFoundError
 from evalmark.core.values.run import Run
-from evalmark.core.values.score import Verdict
+from evalmark.core.values.score import Result, Verdict
 from evalmark.core.values.spending import Spending
 from evalmark.stats.inference.intervals import Share, no_interval, wilson
 from evalmark.stats.inference.means import share
@@ -69,6 +69,19 @@ class StoreView:
     def browsing(self, run: Run) -> ResultBrowser:
         """Return the results of a run for browsing."""
         return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
+
+    def result(self, run: Run, number: int) -> Result:
+        """Return the result of a run with a row number.
+
+        Raises:
+            NotFoundError: the run does not have it.
+        """
+        if (result := self.browsing(run).result(number)) is not None:
+            return result
+        raise NotFoundError(
+            f"{run.id} does not have this result: its case was run again or removed since, or the address belongs to "
+            "another store. Look for the case in the list of the run."
+        )
 
     def known(self, run: Run, conditions: ResultFilter) -> SearchHits | None:
         """Return the result of a search through a large run; None if there is none yet."""
