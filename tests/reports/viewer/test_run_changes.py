@@ -41,10 +41,10 @@ def trends(app) -> list[str]:
 def test_each_run_is_held_against_the_one_before_it(store):
     runs(store, 10, 35, 35, 12, 14)
     assert trends(shown(store)) == [
-        "? cannot tell +5.0 points of 40 cases",
-        "▼ worse \u221257.5 points of 40 cases",
-        "= the same +0.0 points of 40 cases",
-        "▲ better +62.5 points of 40 cases",
+        "? cannot tell +5.0 points on 40 cases",
+        "▼ worse \u221257.5 points on 40 cases",
+        "= the same +0.0 points on 40 cases",
+        "▲ better +62.5 points on 40 cases",
         DASH,
     ]
 
@@ -61,7 +61,7 @@ def test_a_trend_leads_to_the_comparison(store):
 
 def test_what_is_too_much_to_compare_is_told_as_not_tested(store):
     runs(store, 500, 600, of=1_100)
-    assert trends(shown(store)) == ["+9.1 points of 1,100 trials, not tested", DASH]
+    assert trends(shown(store)) == ["+9.1 points on 1,100 trials, not tested", DASH]
 
 
 def test_large_runs_that_share_nothing_say_so(store):
@@ -99,9 +99,9 @@ def test_of_a_run_with_several_targets_only_the_verdict_is_told(store):
 def test_once_the_run_before_is_deleted_the_next_one_is_the_run_before(store):
     runs(store, 10, 35, 35)
     app = shown(store)
-    assert trends(app)[0] == "= the same +0.0 points of 40 cases"
+    assert trends(app)[0] == "= the same +0.0 points on 40 cases"
     store.forget("run-1")
-    assert trends(app)[0] == "▲ better +62.5 points of 40 cases"
+    assert trends(app)[0] == "▲ better +62.5 points on 40 cases"
 
 
 def test_a_damaged_result_hides_no_list(store):
