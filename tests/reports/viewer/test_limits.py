@@ -39,9 +39,14 @@ def test_a_run_outside_is_called_by_the_name_that_its_user_gave_it(store):
     assert "run-10 (night 10): pass rate 45 %, below" in re.sub(r"<[^>]*>", "", page)
 
 
+def test_the_newest_run_outside_stands_above_the_charts(fallen):
+    page = re.sub(r"<[^>]*>", "", from_browser(fallen, "/trends").text.partition('<ul class="panels"')[0])
+    assert "worse run-10: pass rate 45\u00a0%, below the limit" in page
+
+
 def test_the_id_in_a_sentence_about_limits_is_a_link_to_the_run(fallen):
     page = from_browser(fallen, "/trends").text
-    assert f'<a href="{run_path("run-10")}"><code>run-10</code></a>: pass rate 45 %, below the limit' in page
+    assert f'<a href="{run_path("run-10")}"><code>run-10</code></a>: pass rate 45\u00a0%, below the limit' in page
 
 
 def test_the_list_of_runs_marks_it_and_leads_to_the_chart(fallen):
