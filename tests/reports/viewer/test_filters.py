@@ -213,3 +213,38 @@ def test_a_dataset_of_what_failed_is_run_by_the_command_line(app, tmp_path):
 )
 def test_what_cannot_be_exported_is_a_page_that_says_why(app, target, status, sentence):
     assert sentence in words(page(app, target, status))
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("flipped:worse", 9), ("-flipped:worse", 21), ("flipped:worse OR verdict:error", 12), ("flipped:better", 0)],
+)
+def test_changes_since_the_previous_run_are_a_condition_in_a_grid_too(store, query, count):
+    keep(
+        store,
+        a_run("20261120-101500-aaaa", created="2026-11-20T10:15:00+00:00"),
+        [
+            replace(one, scores=(replace(one.scores[0], passed=True), *one.scores[1:])) if one.scores else one
+            for one in RESULTS
+        ],
+    )
+    keep(store, a_run(), RESULTS)
+    text = words(page(shown(store), f"/grid?run={RUN}&alone=1&q={quote(query)}"))
+    assert f"Case{count} cases" in text.replace("Case ", "Case")
+
+
+def test_a_grid_guesses_no_change_without_a_previous_run(app):
+    text = words(page(app, f"/grid?run={RUN}&alone=1&q={quote('-flipped:worse')}"))
+    assert "The changes since the previous run are not known: the page of the run says why." in text
+
+
+@pytest.mark.parametrize("address", [f"{PAGE}?", f"/grid?run={RUN}&alone=1&"])
+def test_a_query_that_is_too_long_is_not_cut_into_another_one(app, address):
+    text = page(app, f"{address}q={'x' * 495}%20verdict:failed")
+    assert "A query has at most 500 characters" in text
+
+
+def test_links_repeat_numbers_in_full(app):
+    text = page(app, f"{PAGE}?low=0.5000001&high=1234567.5")
+    assert "low=0.5000001&amp;high=1234567.5" in text
+    assert "from 0.5000001 to 1234567.5" in words(text)

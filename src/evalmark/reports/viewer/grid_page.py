@@ -33,7 +33,7 @@ from evalmark.stats.inference.intervals import Share
 from evalmark.stats.summary.pareto import own_calls
 from evalmark.storage.queries.pages import NumberedResult
 
-from .comparisons import prepared_trade_offs
+from .comparisons import EarlierComparison, nearest_comparison, only_flipped, prepared_trade_offs
 from .grid import (
     MOST_RESULTS,
     Grid,
@@ -144,6 +144,7 @@ _NOTHING: Mapping[str, Any] = {
     "trade_offs": None,
     "trouble": "",
     "is_pending": False,
+    "is_unknown": False,
     "search": SearchQuery(),
     "every_metric": (),
     "beside": (),
@@ -176,23 +177,35 @@ def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery, author: 
         figures = prepared_trade_offs(view, runs) if len(grid.columns) > 1 else None
     except EvalmarkError as error:
         return values | {"trouble": str(error)}
+    earlier = _earlier(view, runs, search)
+    awaited = any(one.prepared is None and one.is_requested and not one.trouble for one in earlier.values())
     with view.figures.give_way():
-        table = _table(view, grid, figures, query, _found_by(view, runs, search, author))
-    return values | table | {"is_pending": figures is None and len(grid.columns) > 1}
+        table = _table(view, grid, figures, query, _found_by(view, runs, search, author, earlier))
+    is_pending = awaited or (figures is None and len(grid.columns) > 1)
+    is_unknown = bool(earlier) and not any(one.prepared for one in earlier.values())
+    return values | table | {"is_pending": is_pending, "is_unknown": is_unknown}
+
+
+def _earlier(view: StoreView, runs: Sequence[Run], search: SearchQuery) -> Mapping[str, EarlierComparison]:
+    """Compare each run with the one before it, if a condition needs this."""
+    is_needed = any(one.startswith("flipped:") for one in search.lookups)
+    return {run.id: nearest_comparison(view, run) for run in runs} if is_needed else {}
 
 
 def _found_by(
-    view: StoreView, runs: Sequence[Run], search: SearchQuery, author: str
+    view: StoreView, runs: Sequence[Run], search: SearchQuery, author: str, earlier: Mapping[str, EarlierComparison]
 ) -> Mapping[str, frozenset[int]] | None:
     """Return the numbers of the results that fulfil all conditions, by run; None without conditions."""
     if not search.terms and not search.problem:
         return None
     metrics = [metric.name for run in runs for metric in run.metrics]
     cases = parse_case_query({"q": search.text}, [], metrics)
-    return {
-        run.id: frozenset(view.browsing(run).matching_numbers(only_labelled(view, run, cases, author).conditions))
-        for run in runs
-    }
+    found = {}
+    for run in runs:
+        labelled = only_labelled(view, run, cases, author)
+        own = only_flipped(labelled, earlier[run.id].prepared) if run.id in earlier else labelled
+        found[run.id] = frozenset(view.browsing(run).matching_numbers(own.conditions))
+    return found
 
 
 def _table(

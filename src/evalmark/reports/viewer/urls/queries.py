@@ -17,13 +17,19 @@ from evalmark.tracing.annotations.samples import CHOSEN
 
 from .paging import page_at, start_of
 from .paths import decode_name, decode_query_name, encode_name, encode_query_name
-from .search_query import FLIPPED_WORDS, LABEL_WORDS, VERDICT_WORDS, SearchQuery, parse_search_query
+from .search_query import (
+    FLIPPED_WORDS,
+    LABEL_WORDS,
+    LONGEST,
+    VERDICT_WORDS,
+    SearchQuery,
+    parse_search_query,
+    short_number,
+)
 
 SIZES = (25, 50, 100)
 """Rows per page; the second is the default."""
 _MOST_PAGES = 1_000_000
-_LONGEST = 500
-"""Longest condition in characters."""
 LABELS = {
     "up": "good",
     "down": "bad",
@@ -192,8 +198,8 @@ class CaseQuery:
             "tag": conditions.tag,
             "text": conditions.text,
             "metric": conditions.metric,
-            "low": "" if conditions.low is None else f"{conditions.low:g}",
-            "high": "" if conditions.high is None else f"{conditions.high:g}",
+            "low": "" if conditions.low is None else short_number(conditions.low),
+            "high": "" if conditions.high is None else short_number(conditions.high),
             "label": self.label,
             "flipped": self.flipped,
             "sort": self.sort,
@@ -248,7 +254,7 @@ def parse_case_query(
         descending=sort.startswith("-"),
     )
     size = parse_page(query.get("size", ""), SIZES[1])
-    search = parse_search_query(_text(query, "q"), metrics)
+    search = parse_search_query(query.get("q", ""), metrics)
     return CaseQuery(
         conditions=search.restrict(conditions),
         search=search,
@@ -271,8 +277,8 @@ def parse_case_query(
 
 def _score_words(conditions: ResultFilter) -> str:
     """Describe the range of scores; empty without one."""
-    ends = [f"from {conditions.low:g}"] if conditions.low is not None else []
-    ends += [f"to {conditions.high:g}"] if conditions.high is not None else []
+    ends = [f"from {short_number(conditions.low)}"] if conditions.low is not None else []
+    ends += [f"to {short_number(conditions.high)}"] if conditions.high is not None else []
     return f"{conditions.metric or 'any score'} {' '.join(ends)}" if ends else ""
 
 
@@ -330,7 +336,7 @@ class ComparisonQuery:
 
 def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
     """Parse a query of a comparison."""
-    names = {name: query.get(name, "")[:_LONGEST] for name in ("target", "against", "metric", "of")}
+    names = {name: query.get(name, "")[:LONGEST] for name in ("target", "against", "metric", "of")}
     return ComparisonQuery(
         run=_text(query, "run"),
         baseline=_text(query, "baseline"),
@@ -394,8 +400,8 @@ class GridQuery:
 def parse_grid_query(query: Mapping[str, str], runs: Sequence[str]) -> GridQuery:
     """Parse a query of a grid; `runs` are the references of all its `run` and `pick` parameters."""
     return GridQuery(
-        runs=tuple(dict.fromkeys(run.strip()[:_LONGEST] for run in runs if run.strip())),
-        text=_text(query, "q"),
+        runs=tuple(dict.fromkeys(run.strip()[:LONGEST] for run in runs if run.strip())),
+        text=query.get("q", "").strip()[: LONGEST + 1],
         alone=query.get("alone", "") == "1",
         show=_one_of(GRID_ROWS, query.get("show", "")),
         first=parse_count(query.get("first", "")) or 0,
@@ -454,7 +460,7 @@ def _one_of(words: Container[str], word: str) -> str:
 
 
 def _text(query: Mapping[str, str], name: str) -> str:
-    return query.get(name, "").strip()[:_LONGEST]
+    return query.get(name, "").strip()[:LONGEST]
 
 
 def parse_count(text: str) -> int | None:

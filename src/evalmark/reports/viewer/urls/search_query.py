@@ -70,6 +70,8 @@ _COMPARED = re.compile(r"(\w[\w.-]*?):?(<=|>=|<|>|=)(-?[\d.]+)", re.DOTALL)
 _MEASURED = re.compile(rf"({'|'.join(_MEASURES)})(?::|(?=[<>=]))(<=|>=|<|>|=)?(.*)", re.DOTALL | re.IGNORECASE)
 _FIELDS = "verdict:, tag:, label:, flipped:, metric.NAME, seconds, tokens or cost"
 MOST_TERMS = 20
+LONGEST = 500
+"""Characters of a query."""
 _CONNECTIVES = {
     "AND": "every condition has to hold anyway: leave AND out",
     "OR": "OR stands between two conditions, one of which has to hold: verdict:fail OR label:bad",
@@ -154,6 +156,9 @@ def parse_search_query(text: str, metrics: Collection[str]) -> SearchQuery:
     'This run has no metric exakt; did you mean metric.exact?'
     """
     text = text.strip()
+    if len(text) > LONGEST:  # without its end it would select something else
+        problem = f"A query has at most {LONGEST} characters; shorten it."
+        return SearchQuery(text=text[: LONGEST + 1], problem=problem)  # links keep the problem
     try:
         return SearchQuery(text=text, terms=tuple(_group(parts, metrics) for parts in _groups(_parts(text))))
     except _QueryError as error:
@@ -301,7 +306,7 @@ def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
             f"metric.{quoted(name)} needs a sign (<, <=, >, >= or =) and a number, such as metric.{quoted(name)}<0.7."
         )
     low, high = score_range(sign, number)
-    words = f"{one_line(name, 60)} {_SIGN_WORDS[sign]} {number:g}"
+    words = f"{one_line(name, 60)} {_SIGN_WORDS[sign]} {short_number(number)}"
     return SearchTerm(text="", words=words, condition=ResultFilter(metric=name, low=low, high=high))
 
 
@@ -310,10 +315,11 @@ def _measure_term(name: str, sign: str, written: str) -> SearchTerm:
     if not sign or number is None:
         raise _QueryError(f"{name} needs a sign (<, <=, >, >= or =) and a number, such as {name}>{_MEASURES[name]}.")
     low, high = score_range(sign, number, tolerance=0.0)
-    words = f"{name} {_SIGN_WORDS[sign]} {'$' * (name == 'cost')}{number:g}"
+    words = f"{name} {_SIGN_WORDS[sign]} {'$' * (name == 'cost')}{short_number(number)}"
     if name == "seconds" and sign != "=":
         word = "slower" if sign.startswith(">") else "faster"
-        words = f"{number:g} s or {word}" if sign.endswith("=") else f"{word} than {number:g} s"
+        limit = f"{short_number(number)} s"
+        words = f"{limit} or {word}" if sign.endswith("=") else f"{word} than {limit}"
     return SearchTerm(text="", words=words, condition=ResultFilter(measure=cast("Measure", name), low=low, high=high))
 
 
@@ -343,6 +349,16 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and abs(number) < 1e300 else None
+
+
+def short_number(number: float) -> str:
+    """Format a number so that it is read back as the same.
+
+    >>> short_number(0.7), short_number(5.0), short_number(1234567.0), short_number(0.1234567)
+    ('0.7', '5', '1234567', '0.1234567')
+    """
+    short = f"{number:g}"
+    return short if float(short) == number and "e" not in short else f"{number!r}".removesuffix(".0")
 
 
 def _plain(text: str) -> str:
