@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import apsw
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -374,10 +375,42 @@ def test_few_results_are_found_in_an_index_and_many_are_not_looked_at(store):
     assert find_candidates(db, RUN, ResultFilter(numbers=frozenset(range(9))), pace) is None
     assert find_candidates(db, RUN, ResultFilter(low=0.9), pace).numbers == high
     assert find_candidates(db, RUN, ResultFilter(metric="alpha", low=0.9, text="x"), pace).numbers == high
-    assert find_candidates(db, RUN, ResultFilter(metric="beta", low=0.0), pace) is None, (
-        "it may have numbers without a value"
-    )
+    assert find_candidates(db, RUN, ResultFilter(metric="beta", low=0.0), pace).numbers == []
     assert find_candidates(db, RUN, ResultFilter(low=0.0), pace) is None
     assert find_candidates(db, RUN, ResultFilter(verdicts=("error",)), pace).numbers == []
     assert find_candidates(db, RUN, ResultFilter(text="fox"), pace) is None
     browsing.close()
+
+
+def in_order(count: int) -> list[Result]:
+    """A result for each position."""
+    trials = (
+        Trial(case=Case(id=f"c{number}"), dataset="a.jsonl", target="app:x", position=number) for number in range(count)
+    )
+    return [Result(trial=trial, output=Output(value="owl")) for trial in trials]
+
+
+@pytest.mark.parametrize("is_older", [False, True], ids=["a new store", "a store of an earlier version"])
+def test_numbers_in_the_unit_of_a_metric_are_indexed_and_sorted(tmp_path, is_older):
+    path, numbers = tmp_path / "evalmark.db", [3, 0, 12, 0.5, -2, 1, 40]
+    with open_store(path) as store:
+        scores = [Score(name="edits", raw=one, value=one if 0 <= one <= 1 else None) for one in numbers]
+        scores += [Score(name="edits", raw="many"), Score(name="edits", raw=True, status="skipped")]
+        write(
+            store, [[replace(one, scores=(score,)) for one, score in zip(in_order(len(scores)), scores, strict=True)]]
+        )
+    if is_older:
+        db = apsw.Connection(str(path))
+        db.execute("delete from scored where value not between 0 and 1; pragma user_version = 10")
+        db.close()
+    with open_store(path) as store:
+        browsing = looked_at(store, ScanBudget(few=4))
+        positions = {one.number: one.result.trial.position for one in every_result(browsing)}
+        above = find_candidates(browsing._db, RUN, ResultFilter(metric="edits", low=2.0), ScanBudget(few=4))
+        assert [numbers[positions[number]] for number in above.numbers] == [3, 12, 40]
+        for descending in (False, True):
+            order = ResultFilter(order="score", sorted_metric="edits", descending=descending)
+            found = [positions[row.leader] for row in browsing.page(order).rows]
+            assert [numbers[place] for place in found[:7]] == sorted(numbers, reverse=descending)
+            assert {*found[7:]} == {7, 8}, "without a number, last"
+        browsing.close()

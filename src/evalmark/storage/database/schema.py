@@ -258,6 +258,27 @@ def s10_stop_requests(db: Connection) -> None:
     """)
 
 
+def s11_scores_in_own_units(db: Connection) -> None:
+    """Index the scores of metrics in a unit of their own too, so that results are sorted and filtered by them."""
+    runs: list[Any] = db.execute("select number from run").fetchall()
+    for run in runs:
+        db.execute(_SCORED_RAW, run)
+
+
+_SCORED_RAW = """
+    insert into scored (run, metric, value, result)
+    select f.run, json_extract(f.score, '$.name') as metric, cast(json_extract(f.score, '$.raw') as double precision), f.number
+    from (
+        select r.run, r.number, case when j.type = 'object' then j.value end as score
+        from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j where r.run = ?
+    ) f
+    where json_type(f.score, '$.name') = 'text' and json_type(f.score, '$.raw') in ('real', 'integer')
+    and coalesce(json_type(f.score, '$.value'), 'null') not in ('real', 'integer')
+    order by 1, 2, 3, 4
+    on conflict do nothing
+"""
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
@@ -269,6 +290,7 @@ STEPS: tuple[Step, ...] = (
     s8_run_totals,
     s9_run_summaries,
     s10_stop_requests,
+    s11_scores_in_own_units,
 )
 
 

@@ -69,7 +69,9 @@ create or replace function json_each(told text, way text default '$.') returns t
         then readable(told)::json #> string_to_array(substr(way, 3), '.') end) found; end;
 create or replace function json_tree(told text) returns table (atom text)
     language sql immutable strict parallel safe rows 20
-    begin atomic select found #>> '{}' from jsonb_path_query(readable(told)::jsonb,
+    begin atomic select case found #>> '{}' when 'true' then case jsonb_typeof(found) when 'boolean' then '1' else 'true' end
+        when 'false' then case jsonb_typeof(found) when 'boolean' then '0' else 'false' end else found #>> '{}' end
+        from jsonb_path_query(readable(told)::jsonb,
         'strict $.** ? (@.type() != "object" && @.type() != "array")') found; end;
 create or replace function instr(told text, part text) returns integer language sql immutable strict parallel safe
     return strpos(told, part);

@@ -26,10 +26,6 @@ _MEASURES: Mapping[Measure, str] = {
         from call c where c.key in ({_OWN_CALLS})
     )""",  # noqa: S608  texts of ours
 }
-_SCORES = """
-    json_each(r.scores) j where json_type(j.value, '$.value') in ('real', 'integer', 'number')
-    and cast(json_extract(j.value, '$.value') as double precision) between ? and ?
-"""
 _NUMBER = """
     case when json_type(j.value, '$.value') in ('real', 'integer', 'number')
         then cast(json_extract(j.value, '$.value') as double precision)
@@ -92,9 +88,9 @@ def filter_condition(run: int, filters: ResultFilter) -> SqlCondition:
 def sort_value(filters: ResultFilter) -> SqlCondition:
     """Return the SQL expression by which the order `score` sorts a row `r`; null without a value."""
     worst = "max" if filters.descending else "min"
-    value = f"{worst}(cast(json_extract(j.value, '$.value') as double precision))"
+    scores = f"json_each(r.scores) j where {_NUMBER} between ? and ? and json_extract(j.value, '$.name') = ?"
     return SqlCondition(
-        conditions=f"(select {value} from {_SCORES} and json_extract(j.value, '$.name') = ?)",  # noqa: S608  texts of ours
+        conditions=f"(select {worst}({_NUMBER}) from {scores})",  # noqa: S608  texts of ours
         parameters=(_LEAST, _MOST, sql_text(filters.sorted_metric)),
     )
 
@@ -122,12 +118,12 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def _score_condition(filters: ResultFilter) -> tuple[str, tuple[Any, ...]]:
-    """Return the condition on the scores of a metric; on those of any metric, whose units differ, only on values from 0 to 1."""
-    bounds = score_bounds(filters)
+    """Return the condition on the scores of a metric, or on those of any."""
+    scores, bounds = f"json_each(r.scores) j where {_NUMBER} between ? and ?", score_bounds(filters)
     if not filters.metric:
-        return f"exists (select 1 from {_SCORES})", bounds  # noqa: S608  texts of ours
-    condition = f"{_NUMBER} between ? and ? and json_extract(j.value, '$.name') = ?"
-    return f"exists (select 1 from json_each(r.scores) j where {condition})", (*bounds, sql_text(filters.metric))  # noqa: S608
+        return f"exists (select 1 from {scores})", bounds  # noqa: S608  texts of ours
+    named = f"{scores} and json_extract(j.value, '$.name') = ?"
+    return f"exists (select 1 from {named})", (*bounds, sql_text(filters.metric))  # noqa: S608  texts of ours
 
 
 def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -70,12 +70,7 @@ def _of_any(db: Connection, run: int, choices: tuple[ResultFilter, ...], most: i
 
 
 def _by_score(db: Connection, run: int, filters: ResultFilter, most: int) -> list[int] | None:
-    """Return the results with a score in the range; some may be outdated.
-
-    None for a metric without values from 0 to 1, whose numbers are not indexed.
-    """
-    if filters.metric and sql_text(filters.metric) not in set(_metrics(db, run)):
-        return None
+    """Return the results with a score in the range; some may be outdated."""
     found: set[int] = set()
     for metric in [sql_text(filters.metric)] if filters.metric else _metrics(db, run):
         sql = "select result from scored where run = ? and metric = ? and value between ? and ?"

@@ -59,7 +59,7 @@ class EncodedResult(NamedTuple):
 
     row: ResultRow
     values: tuple[tuple[str | bytes, float], ...]
-    """The metric and the value of each score that has a value."""
+    """The metric and the number of each score that has one: its value from 0 to 1, else its number in the unit of the metric."""
 
 
 def encode_result(result: Result) -> EncodedResult:
@@ -82,11 +82,16 @@ def encode_result(result: Result) -> EncodedResult:
         to_row_json(content),
         mode=trial.mode,
     )
-    values = [(sql_text(score.name), finite_number(score.value)) for score in result.scores]
+    values = [(sql_text(score.name), _number(score)) for score in result.scores]
     return EncodedResult(
         row=row._replace(checksum=_checksum(row)),
         values=tuple([(name, value) for name, value in values if value is not None]),
     )
+
+
+def _number(score: Score) -> float | None:
+    value = finite_number(score.value)
+    return finite_number(score.raw) if value is None and not isinstance(score.raw, bool) else value
 
 
 def decode_result(row: ResultRow) -> Result:
