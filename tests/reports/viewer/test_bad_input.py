@@ -78,11 +78,29 @@ def test_scores_without_end_are_cut_and_counted(store):
         pytest.param("&".join(f"{n}={'9' * 5_000}" for n in ("page", "size", "n", "at")), id="numbers without end"),
         pytest.param("page=%D9%A1&at=%C2%B2", id="digits of other scripts"),
         pytest.param("&".join(f"verdict={n}" for n in range(500)), id="a field many times"),
+        pytest.param(
+            "q=metric.%00<1e999 OR -seconds>nan %22%ED%A0%80 cost<-0 flipped:x label:%FF".replace(" ", "+"),
+            id="an odd query",
+        ),
+        pytest.param("q=" + "OR+" * 200, id="a query of nothing but OR"),
     ],
 )
 def test_an_address_may_ask_for_anything(app, query):
-    for path in ("/", PAGE, CASE, "/sessions", "/compare", "/label", "/label/queue", "/trends", f"{PAGE}/charts"):
+    for path in (
+        "/",
+        PAGE,
+        CASE,
+        "/sessions",
+        "/compare",
+        "/label",
+        "/label/queue",
+        "/trends",
+        f"{PAGE}/charts",
+        "/go",
+    ):
         page(app, f"{path}?{query}")
+    for path in (f"/grid?run={RUN}&", f"{PAGE}/rows/1?", f"{PAGE}/export/cases.csv?", f"{PAGE}/export/dataset.jsonl?"):
+        assert from_browser(app, path + query).status < 500
 
 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5_000, "-1", "x", "%C2%B2", "0x1", "%00"])

@@ -357,7 +357,12 @@ def test_a_scan_that_reads_every_result_knows_how_many_match(store):
     write(store, [many(12)])
     browsing = looked_at(store, replace(WALKING, patience=1e9))
     every = every_result(browsing)
-    for wanted in (ResultFilter(text="nowhere"), ResultFilter(text="e"), ResultFilter(low=0.5, order="seconds")):
+    for wanted in (
+        ResultFilter(text="nowhere"),
+        ResultFilter(text="e"),
+        ResultFilter(text="alpha"),  # the name of a metric
+        ResultFilter(low=0.5, order="seconds"),
+    ):
         page = browsing.page(wanted)
         assert page.total == len(page.rows) == len(leaders(every, wanted))
     browsing.close()

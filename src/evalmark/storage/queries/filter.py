@@ -105,9 +105,11 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
             (like_pattern_in_json(filters.tag), sql_text(filters.tag)),
         )
     if filters.text:
-        # Search the JSON as a text first, which is fast, then its fields: names of fields do not count.
-        held = "(r.{0} like ? escape '!' and exists (select 1 from json_tree(r.{0}) t where t.atom like ? escape '!'))"
-        anywhere = " or ".join(held.format(column) for column in ("content", "output", "scores"))
+        # Search the JSON as a text first, which is fast, then its fields: names of fields and of metrics do not count.
+        held = "(r.{0} like ? escape '!' and exists (select 1 from {1} like ? escape '!'))"
+        fields = {name: f"json_tree(r.{name}) t where t.atom" for name in ("content", "output")}
+        fields["scores"] = "json_each(r.scores) j where json_extract(j.value, '$.reason')"
+        anywhere = " or ".join(held.format(column, values) for column, values in fields.items())
         inside, bare = like_pattern_in_json(filters.text), like_pattern(filters.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
     if filters.measure is not None:
