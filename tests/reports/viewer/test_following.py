@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -261,3 +262,29 @@ def test_without_a_script_the_link_looks_again(followed, browser):
     page.click("text=Refresh")
     expect(page.locator("main")).to_contain_text("case-001")
     context.close()
+
+
+def test_a_list_that_was_not_searched_to_its_end_gets_the_rest_by_itself(tmp_path, browser, monkeypatch):
+    searches = threading.Event()
+    search = Store.search
+    monkeypatch.setattr(Store, "search", lambda *given: searches.wait(20) and search(*given))
+    with open_store(tmp_path / "evalmark.db") as store, ThreadPoolExecutor(1) as writer:
+        writer.submit(keep, store, a_run(RUN), [result(number) for number in range(5_200)]).result(60)
+        with served(store) as made:
+            page = browser.new_page()
+            page.goto(made.address_of(run_path(RUN)))
+            asked = []
+            page.locator("input[type=search][name=q]").press_sequentially("case-0")
+            expect(page.locator("[data-live=cases]")).to_contain_text("the total is being counted")
+            assert not page.locator("[data-live=cases] >> text=Reload").is_visible()
+            page.on("request", lambda request: asked.append(request.url))
+            page.wait_for_timeout(8_000)
+            assert len(asked) <= 2  # one until the figures are there, and one that waits for the search
+            searches.set()
+            expect(page.locator("[data-live=cases]")).to_contain_text("cases found", timeout=SOON)
+            expect(page.locator("input[type=search][name=q]")).to_be_focused()
+            page.wait_for_timeout(500)
+            asked.clear()
+            page.wait_for_timeout(3_000)
+            assert asked == []
+            page.close()

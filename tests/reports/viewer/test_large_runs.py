@@ -15,6 +15,7 @@ from evalmark.storage.queries.pages import CaseRow, PagePosition, ResultPage
 from evalmark.store import open_store
 
 from .conftest import a_run, from_browser, keep, shown
+from .test_live_updates import again
 from .test_pages import PAGE, RUN, page, words
 
 COUNT = 5_200
@@ -142,3 +143,16 @@ def test_the_way_on_leads_to_where_the_look_was_broken_off(large, query, given, 
 
 def test_a_case_that_left_the_run_is_no_page(large):
     assert from_browser(large, f"{PAGE}/results/999999").status == 404
+
+
+def test_a_page_whose_total_is_being_counted_waits_for_it_and_then_has_no_version(large):
+    view = large.app.routes[0].endpoint.args[0].view
+    address = f"{PAGE}?text=case-1"
+    with view._searching:  # the search does not begin before this
+        text = page(large, address)
+        known = re.search(r'data-live="cases"[^>]* data-pending="total" data-mark="([\w-]+)"', text)[1]
+        assert again(large, address, known).status == 304
+    text = counted(large, address)
+    assert "data-mark" not in text
+    assert "data-pending" not in text
+    assert again(large, address, known).status == 200

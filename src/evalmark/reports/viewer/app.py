@@ -94,13 +94,13 @@ def viewer_app(  # noqa: PLR0913  each is a setting of the command
         soon = threading.Timer(prepare_after, context.prepare)
         soon.daemon = True
         soon.start()
-    changes = live_updates.ChangeSignal(store)
+    changes = live_updates.ChangeSignal(context.view)
     return GuardedApp(app=starlette_app(context, changes), policy=policy, release=changes.stop)
 
 
 def starlette_app(context: PageContext, changes: live_updates.ChangeSignal | None = None) -> Starlette:
     """Make the application without access control."""
-    changes = changes or live_updates.ChangeSignal(context.view.store)
+    changes = changes or live_updates.ChangeSignal(context.view)
     routes = [Route(path, partial(page, context)) for path, page in PAGES.items()]
     routes += [
         Route(path, partial(live_updates.follow, partial(page, context), changes)) for path, page in FOLLOWED.items()

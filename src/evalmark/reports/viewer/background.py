@@ -77,6 +77,12 @@ class BackgroundFigures:
         self._turns: defaultdict[str, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(_AT_ONCE))
         self._stored = RecentCache[tuple[str, str], RunFigures](_STORED)
         self._known: dict[str, RecentCache[tuple[str, ...], _CachedTask]] = {}
+        self._finished = 0
+
+    @property
+    def finished(self) -> int:
+        """Number of tasks that have finished, which changes whenever a page has something new to show."""
+        return self._finished
 
     def of(self, run: Run, trials: int, store: Store | None = None) -> RunFigures | None:
         """Return the figures of a run; None while being computed.
@@ -187,6 +193,8 @@ class BackgroundFigures:
         finally:
             if not future.done():
                 future.cancel()
+            with self._lock:  # after the result: a page that was made with an earlier number is requested again
+                self._finished += 1
 
 
 def figures_state(run: Run, trials: int) -> object:

@@ -26,7 +26,6 @@ from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import decode_name, encode_name, run_path
 from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.storage.queries.progress import RunProgress, StoreVersion
-from evalmark.storage.store.store import Store
 
 from .page_context import PageContext
 from .store_view import StoreView
@@ -106,13 +105,13 @@ def not_modified(request: Request, mark: str) -> Response | None:
 
 
 class ChangeSignal:
-    """Lets requests wait, without a thread each, until the store changes.
+    """Lets requests wait, without a thread each, until the store changes or something is computed.
 
-    One task looks at the version of the store for all of them. When too many wait, the first one is let go.
+    One task looks at the version of both for all of them. When too many wait, the first one is let go.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
         self._reader: StoreVersion | None = None
         self._waiting: dict[asyncio.Future[None], tuple[str, float]] = {}
         """For each waiting request the version that it knows, and the earliest time for the next look."""
@@ -120,7 +119,7 @@ class ChangeSignal:
         self._is_stopped = False
 
     async def version(self) -> str:
-        """Return the version of the store, to be read before the page.
+        """Return the version of the store and of what was computed from it, to be read before the page.
 
         Raises:
             StoreError: the store cannot be read.
@@ -130,7 +129,7 @@ class ChangeSignal:
     async def wait(
         self, known: str, times: tuple[float, float], is_disconnected: Callable[[], Awaitable[bool]]
     ) -> bool:
-        """Wait until the store has another version than `known`.
+        """Wait until the version is another one than `known`.
 
         Args:
             known: the version before the page was made.
@@ -179,8 +178,8 @@ class ChangeSignal:
 
     def _read(self) -> str:
         if self._reader is None:
-            self._reader = self._store.version()
-        return self._reader.read()
+            self._reader = self._view.store.version()
+        return f"{self._view.figures.finished} {self._reader.read()}"
 
 
 async def follow(page: Callable[[Request], Response], changes: ChangeSignal, request: Request) -> Response:
@@ -208,6 +207,11 @@ def _preferred_wait(request: Request) -> float:
     name, _, value = request.headers.get("prefer", "").partition("=")
     seconds = parse_count(value.strip()) if name.strip().lower() == "wait" else None
     return min(float(seconds or 0), LONGEST_WAIT)
+
+
+def computed_mark(view: StoreView) -> str:
+    """Return the version of a page that still lacks something that is being computed, to be read before the page is made."""
+    return f"computed-{view.figures.finished}"
 
 
 def run_mark(view: StoreView, stored: RunProgress) -> str:

@@ -32,7 +32,7 @@ from .background import FEW, RunFigures
 from .comparisons import earlier_comparison, only_flipped
 from .label_filter import only_labelled
 from .labels import form_fields, label_views
-from .live_updates import live_update, not_modified, run_mark
+from .live_updates import computed_mark, live_update, not_modified, run_mark
 from .page_context import PageContext
 from .reading_rows import is_long_address, reading_rows, sort_orders, worst_first
 from .store_view import StoreView
@@ -66,7 +66,10 @@ class RunRow:
 
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
-    run, stored = context.run(request), None
+    computed, stored = computed_mark(context.view), None
+    if (same := not_modified(request, computed)) is not None:
+        return same
+    run = context.run(request)
     if run.status == "running":
         stored = context.view.store.run_progress(run.id)
         if (same := not_modified(request, run_mark(context.view, stored))) is not None:
@@ -82,7 +85,7 @@ def show(context: PageContext, request: Request) -> Response:
     live = None
     if stored is not None and run.status == "running":
         live = live_update(context.view, run, stored, values["trials"])
-    return context.page(request, "run.html", {**values, "views": views, "live": live})
+    return context.page(request, "run.html", {**values, "views": views, "live": live, "computed": computed})
 
 
 def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:

@@ -2,8 +2,9 @@
 // once it has changed (see live_updates.py). The parts marked with data-live are then updated node by node, so that focus, scroll
 // position, open details and labels being written stay. A tab that is hidden requests nothing. Without a script there is a link.
 //   data-live="name"  a part of the page, matched by name with the new page
-//   data-mark         on one of them: the version of the page, while something is running
-//   data-pending      on one of them: its content is still being computed, so the page is requested until it is there
+//   data-mark         on one of them: the version of the page, while something is running or being computed
+//   data-pending      on one of them: its content is still being computed; without a data-mark beside it, the server cannot wait
+//                     for it, so the page is requested until it is there
 //   data-id           on a row: identifies it, wherever it is in the new page
 "use strict";
 
@@ -26,14 +27,23 @@ let isOver = false;
 let isIncomplete = false; // a part of the last reply could not be shown, so the page is requested in full
 let lastChange = performance.now();
 
-if (isFollowing()) {
+if (isFollowing()) begin();
+
+// A filter was changed (sections.js): follow the new address, if there is something to wait for.
+document.addEventListener("evalmark:replaced", () => {
+  isOver = !isFollowing();
+  lastChange = performance.now();
+  if (note || isOver) abort();
+  else begin();
+});
+
+function begin() {
   parts(document).forEach(remember);
   note = document.createElement("p");
   note.className = "note";
   note.setAttribute("role", "status");
   document.querySelector("main").append(note);
   document.addEventListener("visibilitychange", () => (document.hidden ? abort() : wait(0)));
-  document.addEventListener("evalmark:replaced", abort); // a filter was changed (sections.js): follow the new address
   window.addEventListener("online", () => wait(0));
   wait(LEAST);
 }
@@ -64,7 +74,7 @@ async function load() {
   const own = (request = new AbortController());
   requested = performance.now();
   const mark = document.querySelector("[data-live][data-mark]")?.dataset.mark;
-  const isFull = isIncomplete || !mark || document.querySelector("[data-live][data-pending]");
+  const isFull = isIncomplete || !mark || document.querySelector("[data-live][data-pending]:not([data-mark])");
   try {
     const response = await fetch(location.pathname + location.search, {
       headers: isFull ? {} : { "if-none-match": `"${mark}"`, prefer: `wait=${WAIT}` },
@@ -109,12 +119,12 @@ function update(page, mark, worked) {
   const isNew = page.querySelector("[data-live][data-mark]")?.dataset.mark !== mark;
   isIncomplete = false;
   for (const part of parts(document)) show(part, page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`));
+  isOver = !isFollowing() && !isIncomplete;
   if (!isNew && !isIncomplete) return nothingNew();
   lastChange = performance.now();
   pause = Math.min(Math.max(LEAST, 10 * worked), MOST);
   const isStill = document.querySelector("[data-live][data-mark]") !== null;
   notify(isStill || !ended ? "" : ended);
-  isOver = !isFollowing() && !isIncomplete;
 }
 
 function notify(text) {
