@@ -11,6 +11,8 @@ from evalmark.stats.summary.summary import REASONS, MetricSummary, Summary, Summ
 
 from .numbers import LONG_WAIT, duration
 
+_MOST_NAMED = 4
+"""The largest number of targets whose names are listed; those of more would hide the other facts."""
 _COMMIT = 10
 """Characters of a commit id."""
 
@@ -33,7 +35,9 @@ def run_facts(run: Run, summary: Summary) -> list[str]:
     """Short facts about a run: target, trials, cases, judges, durations."""
     total = summary.total
     judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
-    found = [f"target {clean(run.target)}" if run.target else "", *trial_counts(summary)]
+    targets = len(summary.by_target)
+    target = f"{targets:,} targets" if targets > _MOST_NAMED else f"target {clean(run.target)}" if run.target else ""
+    found = [target, *trial_counts(summary)]
     cases = total.cases + (summary.left_out.cases if summary.left_out else 0)
     if cases != summary.trials:
         found.append(count(cases, "case"))
