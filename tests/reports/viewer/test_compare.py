@@ -84,7 +84,7 @@ def test_the_page_says_what_the_command_line_says(app, kept):
     assert f"</span> {comparison.outcome_text(expected)}</span>" in text
     assert comparison.verdict_sentence(expected) in text
     rows = comparison.change_rows(expected.targets[0])
-    assert [(row[0], row[1], row[2], row[3], row[5]) for row in rows_of(text)] == [
+    assert [(row[0], row[1], row[2], row[3], row[6]) for row in rows_of(text)] == [
         (row.metric, row.n, row.before, row.now, row.p) for row in rows
     ]
     worse, better = len(expected.targets[0].worse), len(expected.targets[0].better)

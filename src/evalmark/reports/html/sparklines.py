@@ -1,6 +1,6 @@
 """Small inline SVG charts, shown beside the same numbers as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from markupsafe import Markup
@@ -128,6 +128,41 @@ def _svg(width: int, height: int, parts: Sequence[str]) -> Markup:
         height,
         Markup("".join(parts)),  # noqa: S704  trusted text
     )
+
+
+def difference_extent(changes: Iterable[MetricChange]) -> float:
+    """Return where the shared scale of the differences of a table ends; 0 if there is nothing to draw."""
+    drawn = (change.difference for change in changes if not change.unit and change.difference.value is not None)
+    return max(
+        (abs(end) for one in drawn for end in (one.value, one.interval.low, one.interval.high) if end), default=0
+    )
+
+
+def draw_difference(change: MetricChange, extent: float) -> Markup:
+    """Draw a difference with its interval, better to the right, and its margin as two lines; empty in another unit than 0 to 1.
+
+    Args:
+        change: The metric.
+        extent: Where the scale ends at both sides, see `difference_extent`.
+    """
+    difference = change.difference
+    if change.unit or difference.value is None or not extent:
+        return Markup()
+
+    def x(number: float) -> float:
+        return _EDGE + _WIDTH / 2 * (1 + min(max(number / extent, -1), 1))
+
+    parts = [f'<path class="axis" d="M{_EDGE} 8H{_EDGE + _WIDTH}"/>']
+    low, high = difference.interval.low, difference.interval.high
+    if low is not None and high is not None:
+        width = max(1.0, x(high) - x(low))
+        parts.append(f'<rect class="band" x="{x(low):.1f}" y="3" width="{width:.1f}" height="10" rx="2"/>')
+    parts.append(f'<path class="axis" d="M{x(0):.1f} 1V15"/>')
+    if 0 < difference.margin < extent:
+        ticks = "".join(f"M{x(end):.1f} 3V13" for end in (-difference.margin, difference.margin))
+        parts.append(f'<path class="limit of-cases" d="{ticks}"/>')
+    parts.append(f'<circle class="dot" cx="{x(difference.value):.1f}" cy="8" r="2.5"/>')
+    return _svg(_WIDTH + 2 * _EDGE, _HEIGHT, parts)
 
 
 _CASES_WIDTH, _CASES_HEIGHT, _MEAN_WIDTH = 288, 72, 24
