@@ -184,20 +184,21 @@ def s5_sorted_results(db: Connection) -> None:
     """)
     runs: list[Any] = db.execute("select number from run").fetchall()
     for run in runs:  # one run at a time, because its scores are sorted in memory
-        db.execute(_SCORED, run)
+        db.execute(_SCORED.format(number="value", condition=""), run)
 
 
 _SCORED = """
     insert into scored (run, metric, value, result)
-    select f.run, json_extract(f.score, '$.name') as metric, cast(json_extract(f.score, '$.value') as double precision), f.number
+    select f.run, json_extract(f.score, '$.name') as metric, cast(json_extract(f.score, '$.{number}') as double precision), f.number
     from (
         select r.run, r.number, case when j.type = 'object' then j.value end as score
         from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j where r.run = ?
     ) f
-    where json_type(f.score, '$.name') = 'text' and json_type(f.score, '$.value') in ('real', 'integer')
+    where json_type(f.score, '$.name') = 'text' and json_type(f.score, '$.{number}') in ('real', 'integer') {condition}
     order by 1, 2, 3, 4
     on conflict do nothing
 """
+_WITHOUT_VALUE = "and coalesce(json_type(f.score, '$.value'), 'null') not in ('real', 'integer')"
 
 
 def s6_label_samples(db: Connection) -> None:
@@ -262,21 +263,7 @@ def s11_scores_in_own_units(db: Connection) -> None:
     """Index the scores of metrics in a unit of their own too, so that results are sorted and filtered by them."""
     runs: list[Any] = db.execute("select number from run").fetchall()
     for run in runs:
-        db.execute(_SCORED_RAW, run)
-
-
-_SCORED_RAW = """
-    insert into scored (run, metric, value, result)
-    select f.run, json_extract(f.score, '$.name') as metric, cast(json_extract(f.score, '$.raw') as double precision), f.number
-    from (
-        select r.run, r.number, case when j.type = 'object' then j.value end as score
-        from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j where r.run = ?
-    ) f
-    where json_type(f.score, '$.name') = 'text' and json_type(f.score, '$.raw') in ('real', 'integer')
-    and coalesce(json_type(f.score, '$.value'), 'null') not in ('real', 'integer')
-    order by 1, 2, 3, 4
-    on conflict do nothing
-"""
+        db.execute(_SCORED.format(number="raw", condition=_WITHOUT_VALUE), run)
 
 
 STEPS: tuple[Step, ...] = (
