@@ -6,7 +6,8 @@ import pytest
 
 from evalmark.core.errors import ConfigError
 from evalmark.interop.promptfoo.javascript.evaluation import read_program
-from evalmark.interop.promptfoo.javascript.syntax import UnsupportedJavascriptError, value_of_last_line
+from evalmark.interop.promptfoo.javascript.syntax import value_of_last_line
+from evalmark.interop.promptfoo.javascript.tokens import UnsupportedJavascriptError
 from evalmark.interop.promptfoo.javascript.values import LimitError, ThrownError, number_text, to_python
 from evalmark.interop.promptfoo.scorers import PromptfooAssertion, function_body, javascript_program
 

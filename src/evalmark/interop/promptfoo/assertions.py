@@ -20,7 +20,8 @@ from .assertion_values import (
     value_or_file,
 )
 from .checks import CHECKS
-from .javascript.syntax import UnsupportedJavascriptError, value_of_last_line
+from .javascript.syntax import value_of_last_line
+from .javascript.tokens import UnsupportedJavascriptError
 from .judged_assertions import JUDGED_READERS, judge_of, rubric_of
 from .rule_assertions import CHANGE_KEY, NEGATED, READERS, SIMILAR_TYPES, computed_request, promptfoo_request
 from .scorers import javascript_program, transform_program

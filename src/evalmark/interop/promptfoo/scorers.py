@@ -25,7 +25,7 @@ from evalmark.scoring.binding.text import preview, text_of
 
 from .checks import CHECKS, Grade, NoGradeError, grade, value_for_code
 from .javascript.evaluation import Program, read_program
-from .javascript.syntax import UnsupportedJavascriptError
+from .javascript.tokens import UnsupportedJavascriptError
 from .javascript.values import LimitError, ThrownError, to_python, to_text, truthy, type_of
 
 CODE_SECONDS = 60
