@@ -28,7 +28,10 @@ from .conftest import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-PAGE = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
+PAGE = "\n".join(
+    path.read_text(encoding="utf-8")
+    for path in (ROOT / "docs" / "explanation" / "dependencies.md", ROOT / "CONTRIBUTING.md")
+)
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8")
 IMPORTED_AS = {
     "genai-prices": "genai_prices",

@@ -62,7 +62,7 @@ def test_the_picture_does_without_colour_and_fits_a_narrow_terminal(evalmark, de
     cut = next(n for n, line in enumerate(lines) if re.search(r"-- at least [\d.]+ passes --", line))
     assert any("█" in line for line in lines[:cut])
     assert any("▄" in line for line in lines[cut:])
-    assert "disliked  score  liked" in " ".join(lines)
+    assert "bad  score  good" in " ".join(lines)
 
 
 def test_too_strict_a_promise_writes_nothing_and_says_how_many_labels_are_missing(evalmark, demo):
@@ -201,7 +201,7 @@ def test_a_file_of_labelled_answers_is_judged_as_it_is(evalmark, world):
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     said = evalmark("calibrate", "rows.jsonl", "--metric", "edit_similarity")
     assert said.code == 0
-    assert "20 liked and 70 disliked answers" in said.out
+    assert "20 good and 70 bad answers" in said.out
     assert "1 without a thumb" in said.out
     rows[3]["label"] = "so-so"
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))

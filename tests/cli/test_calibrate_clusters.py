@@ -64,7 +64,7 @@ def test_labels_on_one_document_count_as_one(evalmark, world, flags):
     enough = evalmark("calibrate", "cases.jsonl", *flags)
     assert enough.code == 0
     assert "in at most 5 % of documents with a bad case does one pass, with 95 % confidence" in one_line(enough.out)
-    assert "120 liked (60 documents) and 120 disliked (60 documents)" in one_line(enough.out)
+    assert "120 good (60 documents) and 120 bad (60 documents)" in one_line(enough.out)
     labels = read_lock(Path("evalmark.lock.json")).metrics["tone"].labels
     assert (labels.disliked, labels.disliked_cases, labels.cluster) == (120, 60, "document")
 

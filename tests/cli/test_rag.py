@@ -140,7 +140,7 @@ def test_the_measures_are_called_what_they_are_until_labels_validate_them(evalma
     assert evalmark("note", "last", "--case", "row-29", "--label", "down").code == 0
     said, _ = rag()
     assert "Compared with your 30 labelled outputs" in said.out
-    flagged = "answer_hallucination > 0.3: 15 of 15 outputs, 100 % (79.6 \u2013 100.0 %) of the flagged are disliked;"
+    flagged = "answer_hallucination > 0.3: 15 of 15 outputs, 100 % (79.6 \u2013 100.0 %) of the flagged are bad;"
     assert flagged in said.out
     assert "0 of 15 outputs, 0 % (0.0 \u2013 20.4 %) of the others." in said.out
 

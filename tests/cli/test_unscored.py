@@ -137,7 +137,7 @@ def test_no_report_calls_the_outputs_passed(evalmark, world, models):
     assert "| a | What is the capital of Norway? | one answers | two answers |" in markdown
     page = (world / "r.html").read_text()
     assert "not scored" in page
-    assert "Look at these first" not in page
+    assert "The worst" not in page
     junit = ElementTree.parse(world / "r.junit.xml").getroot()  # noqa: S314  our own file
     cases = list(junit.iter("testcase"))
     assert (junit.get("tests"), junit.get("skipped"), len(cases)) == ("5", "5", 5)

@@ -8,6 +8,7 @@ import json
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from io import StringIO
 from statistics import fmean
 from xml.etree import ElementTree
@@ -15,12 +16,18 @@ from xml.etree import ElementTree
 import pytest
 
 from evalmark import Case, Output, Result, Run, Score
-from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.run import DatasetInfo, Gate, Metric
 from evalmark.core.values.score import Trial
+from evalmark.reports.files.comparison_html import comparison_as_html
+from evalmark.reports.files.comparison_markdown import comparison_in_markdown
+from evalmark.reports.files.review_comment import as_review_comment
+from evalmark.reports.files.run_markdown import as_markdown
 from evalmark.reports.files.writers import WRITERS
+from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.reports.text.numbers import DASH
+from evalmark.stats.comparison.compare import compare
 from evalmark.store import open_store
 from tests.reports.viewer.conftest import from_browser, keep, shown
 
@@ -77,8 +84,9 @@ def in_json(one: Run) -> dict:
 
 
 def plain(text: str) -> str:
-    """The text of a page: no tags, no marks of Markdown, single spaces."""
+    """The text of a page with its tooltips: no tags, no marks of Markdown, single spaces."""
     text = re.sub(r"<(style|script)\b.*?</\1>|<svg\b.*?</svg>", " ", text, flags=re.DOTALL)
+    text = re.sub(r'<[^<>]* title="([^"]*)"[^<>]*>', r" \1 ", text)
     return " ".join(re.sub(r"[*|\\]|<!-- -->", " ", html.unescape(re.sub(r"<[^>]*>", " ", text))).split())
 
 
@@ -181,3 +189,28 @@ def test_junit_counts_what_the_json_report_counts(one):
         "errors": tally["errors"],
         "skipped": tally["unscored"],
     }
+
+
+@pytest.mark.parametrize("mean", [0.69996, 0.7], ids=["just missed", "reached"])
+def test_tables_show_on_which_side_of_its_threshold_a_mean_is(mean):
+    scores = (Score(name=PLAIN, raw=mean, value=mean),)
+    cases = [Case(id=f"c{number}", input=f"q{number}") for number in range(3)]
+    trials = [Trial(case=case, dataset="d", target="app:bot", position=at) for at, case in enumerate(cases)]
+    made = Run(
+        id=ID,
+        name="bot",
+        created="2026-11-23T10:15:00+00:00",
+        target="app:bot",
+        datasets=(DatasetInfo(name="d"),),
+        metrics=(Metric(name=PLAIN),),
+        gate=Gate(thresholds={PLAIN: 0.7}),
+        results=tuple(Result(trial=trial, output=Output(value="text"), scores=scores) for trial in trials),
+    )
+    comparison = compare(made, replace(made, id=f"{ID}b"))
+    texts = [run_screen(made), "".join(as_markdown(made)), "".join(as_review_comment(made))]
+    texts += [
+        comparison_screen(comparison),
+        *map("".join, (comparison_in_markdown(comparison), comparison_as_html(comparison))),
+    ]
+    for text in texts:
+        assert ("0.69996" in text) == (mean < 0.7)

@@ -31,6 +31,7 @@ def html(run, **options):
 
 def bare(text):
     text = re.sub(r"<(style|script)>.*?</\1>", r"<\1>…</\1>", text, flags=re.DOTALL)
+    text = re.sub(r"Written by evalmark [\w.+]+", "Written by evalmark …", text)
     return re.sub(r"'sha256-[^']*'", "'sha256-…'", text)
 
 

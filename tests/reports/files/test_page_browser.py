@@ -57,7 +57,7 @@ PAGES = {
 FORBIDDEN = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } })"
 STRANGE = """() => [
     ...(window.hit ? ['a script ran'] : []),
-    ...[...document.querySelectorAll('script:not(main + script), link, iframe, object, embed, img, video, base, math, style:not(head > style)')]
+    ...[...document.querySelectorAll('script:not(main + footer + script), link, iframe, object, embed, img, video, base, math, style:not(head > style)')]
         .map(found => `an element ${found.localName}`),
     ...[...document.querySelectorAll('*')].flatMap(found => [...found.attributes])
         .filter(one => one.name.startsWith('on') || one.name === 'style' || one.name === 'src'
@@ -194,8 +194,8 @@ def test_what_is_typed_is_written_into_the_address_and_cleared_again(opened):
         pytest.param("similarity", 1, "case-000", id="a score, the lowest first"),
         pytest.param("similarity", 2, "case-028", id="the highest first"),
         pytest.param("Time", 1, "case-028", id="what took longest first"),
-        pytest.param("Ended", 0, "case-009", id="errors first, before any click"),
-        pytest.param("Ended", 1, "case-001", id="and last after one"),
+        pytest.param("Verdict", 0, "case-009", id="errors first, before any click"),
+        pytest.param("Verdict", 1, "case-001", id="and last after one"),
         pytest.param("Input", 2, "case-029", id="names backwards"),
         pytest.param("similarity", 3, "case-000", id="a third time is the order of the run"),
     ],
@@ -336,7 +336,7 @@ def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
 
 def test_a_link_leads_to_its_case_whatever_is_filtered(opened):
     page = opened("squares", "#text=case-007")
-    page.click("text=Look at these first >> a >> nth=0")
+    page.click(".looking a >> nth=0")
     expect(page.locator(NAMED)).to_have_count(30)
     expect(page.locator("dl:target")).to_be_visible()
     assert page.input_value("[name=text]") == ""
@@ -375,7 +375,7 @@ def test_without_a_store_for_them_labels_are_held_and_the_page_says_so(opened):
 
 def test_a_text_that_stands_elsewhere_is_put_in_its_place(opened):
     page = opened("shared")
-    page.click("summary >> nth=2")
+    page.click(".all summary >> nth=2")
     expect(page.locator("details[open] dd:has-text('A long passage')")).to_have_text(SHARED)
     expect(page.locator("details[open] dd > a")).to_have_count(0)
 
@@ -385,11 +385,11 @@ def test_without_a_script_it_can_be_read_and_links_lead_to_texts_and_cases(brows
         page = context.new_page()
         page.goto((folder / "shared.html").as_uri())
         assert not page.is_visible("form.filters")
-        page.click("summary >> nth=2")
+        page.click(".all summary >> nth=2")
         page.click("details[open] dd > a")
         assert page.is_visible("#t0")
         page.goto((folder / "squares.html").as_uri())
-        page.click("text=Look at these first >> a >> nth=0")
+        page.click(".looking a >> nth=0")
         assert page.is_visible("dl:target")
 
 

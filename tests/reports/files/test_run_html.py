@@ -44,8 +44,8 @@ TEXT = {"class", "id"}
 BOX = {"class", "role", "aria-label", "aria-labelledby", "tabindex"}
 ALLOWED = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "content", "name"}, "title": set(), "style": set(), "body": set(),
-    "a": {"class", "href", "rel"}, "main": {"id", "tabindex"}, "section": {"aria-labelledby"}, "div": BOX | {"dir"}, "h1": set(), "h2": {"id"}, "h3": TEXT,
-    "p": {"class", "role", "id"}, "b": {"class"}, "bdi": set(), "small": {"class"}, "span": {"class", "id", "aria-hidden", "role", "aria-label", "dir"},
+    "a": {"class", "href", "rel"}, "main": {"id", "tabindex"}, "section": {"aria-labelledby", "class"}, "footer": {"class"}, "div": BOX | {"dir"}, "h1": set(), "h2": {"id"}, "h3": TEXT,
+    "p": {"class", "role", "id"}, "b": {"class"}, "bdi": set(), "small": {"class"}, "span": {"class", "title", "id", "aria-hidden", "role", "aria-label", "dir"},
     "ul": {"class", "aria-label"}, "li": {"data-verdict", "dir", "class", "id", "tabindex"}, "ol": {"start", "class", "aria-label"}, "i": set(), "em": set(), "strong": set(), "s": set(), "code": set(), "pre": set(), "blockquote": set(), "hr": set(), "br": set(), "mark": set(), "ins": set(), "del": set(), "kbd": set(),
     "dl": TEXT, "dt": {"class"}, "dd": TEXT, "details": {"class", "open"}, "summary": set(), "dialog": {"class", "aria-labelledby"},
     "table": {"class", "aria-label", "aria-labelledby", "data-run", "data-rows", "data-order"}, "thead": {"class"}, "tbody": {"data-v", "data-t", "data-w"}, "tr": {"class"},
@@ -123,8 +123,10 @@ def test_style_and_script_are_allowed_by_their_hashes_and_nothing_else_is():
 def test_every_case_is_a_row_and_the_worst_are_named_above_them():
     text = page(RUN)
     assert len(rows(text)) == len(RUN.results)
-    looking = re.search(r"Look at these first: (.*?)</p>", text)[1]
-    assert re.findall(r"<bdi>(.*?)</bdi>", looking)[:2] == ["q4 (questions)", "q4 (questions, repeat 2)"]
+    looking = re.search(r'<section class="looking".*?</section>', text, re.DOTALL)[0]
+    assert "The worst 7 cases" in looking
+    names = re.findall(r"<bdi>(.*?)</bdi>", looking)
+    assert names[:4] == ["q9 (odd ones)", "q10 (odd ones)", "q4 (questions)", "q4 (questions, repeat 2)"]
     for target in re.findall(r'href="#(r\w+)"', looking):
         assert text.count(f'id="{target}"') == 1
     for row, result in zip(rows(text)[:16], RUN.results, strict=False):
@@ -313,6 +315,21 @@ def test_a_case_that_is_listed_behind_the_others_is_held_against_the_baseline_to
     text = page(compared.NOW, comparison=compared.WORSE, baseline=compared.THEN, cases=3)
     assert len(rows(text)) == 3 + 9
     assert [re.search(r'data-w="(\w+)"', row)[1] for row in rows(text)[3:]] == ["worse"] * 9
+
+
+def test_an_output_with_an_error_says_once_that_it_was_not_scored():
+    metrics = tuple(Metric(name=name, threshold=0.5) for name in ("first", "second", "third"))
+    failed, scored = (
+        Result(trial=Trial(case=Case(id=name)), output=output, scores=scores)
+        for name, output, scores in (
+            ("e", Output(error="TimeoutError: 30 s"), [Score(name=m.name, status="skipped") for m in metrics]),
+            ("s", Output(value="x"), [Score(name="second", value=1.0, passed=True)]),
+        )
+    )
+    error, other = rows(page(replace(RUN, metrics=metrics, results=(failed, scored))))
+    cells = [text.strip() for text in re.findall(r'<td class="num none">([^<]*)', error)]
+    assert cells == ["not scored", "", ""]
+    assert "not scored" not in other
 
 
 def test_an_error_beside_an_answer_is_told_as_what_it_was():

@@ -1,5 +1,7 @@
 """Judges beside people and beside each other: the figures on the picture are those of the statistics."""
 
+from itertools import product
+
 import pytest
 
 from evalmark import Case, Gate, Output, Result, Run, Score
@@ -12,6 +14,7 @@ from evalmark.stats.calibration.audit import audit_judge
 from evalmark.stats.calibration.audit_results import GroundTruth
 from evalmark.stats.calibration.labelled_scores import LabelledScores
 from evalmark.stats.inference.intervals import Share, wilson
+from evalmark.stats.inference.means import share_interval
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summarise import summarise
 
@@ -94,6 +97,30 @@ def test_flips_are_counted_by_target_with_their_intervals():
     assert drawn.rows[0][3] == f"{100 * around.low:.1f} {DASH} {100 * around.high:.1f} %"
     assert drawn.rows[2][1] == f"{first.metrics[0].steadiness.flipped.passed} of 80"
     assert second.metrics[0].steadiness.flipped.passed == 10
+
+
+def test_flips_are_a_share_of_the_cases_that_could_flip_and_count_documents():
+    answers = ["pf", "pp", "fp", "ff", "pe", "ee", "pf", "pp", "pp", "fe", "pf", "pp"]
+    found = []
+    for (number, case), repeat in product(enumerate(answers), range(2)):
+        trial = Trial(
+            case=Case(id=str(number), input=number, metadata={"document": number // 6}),
+            dataset="d",
+            target="t",
+            position=number,
+            repeat=repeat,
+        )
+        passed = case[repeat] == "p"
+        failed = Output(error="ValueError") if case[repeat] == "e" else Output(value="x")
+        scores = () if failed.error else (Score(name="m", value=float(passed), passed=passed),)
+        found.append(Result(trial=trial, output=failed, scores=scores))
+    datasets = (DatasetInfo(name="d", cluster="document"),)
+    run = Run(id="r", name="r", created="", metrics=(Metric(name="m"),), datasets=datasets, repeat=2, results=found)
+    (group,) = summarise(run).groups
+    around = share_interval([1, 0, 1, 0, 1, 0, 0, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1, 1], unit="document")
+    assert (group.tally.flips, group.tally.cases) == (4, 12)
+    assert (group.flipped.passed, group.flipped.n, group.flipped.interval) == (4, 9, around)
+    assert draw_flips(summarise(run)).rows[0][1] == "4 of 9"
 
 
 def test_what_came_once_cannot_flip():

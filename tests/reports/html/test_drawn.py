@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from itertools import combinations
 from xml.etree import ElementTree as ET
 
@@ -16,8 +17,10 @@ from evalmark.reports.html.agreement_chart import IntervalRow, draw_intervals
 from evalmark.reports.html.cost_chart import CostPoint, draw_scatter
 from evalmark.reports.html.histograms import SplitScores, draw_histogram, draw_split_histogram, merge_metrics
 from evalmark.reports.html.roc import OperatingPoint, RocCurve, draw_roc
+from evalmark.reports.html.sparklines import draw_bins
 from evalmark.reports.html.svg import Box, text_width
 from evalmark.reports.html.trend_chart import TrendLine, TrendPoint, draw_trend
+from evalmark.reports.text.numbers import percent
 from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, no_interval, wilson
 from evalmark.stats.summary.summarise import summarise
@@ -109,6 +112,26 @@ def test_a_spread_stays_within_and_its_table_counts_every_score(values, threshol
 @given(st.lists(st.one_of(st.integers(-(10**6), 10**6), ANY), min_size=1, max_size=20))
 def test_numbers_of_any_size_stay_within(values):
     assert overlaps(within(draw_histogram(metric_of(values, raw=True, unit="edits")).picture)) == []
+
+
+def answers_of(answers):
+    return replace(metric_of([float(one) for one in answers]), truths=True)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60))
+def test_a_metric_of_yes_and_no_has_two_bars_with_their_numbers(answers):
+    metric, linked = answers_of(answers), set()
+    drawn = draw_histogram(metric)
+    root = within(drawn.picture)
+    counts = {"no": answers.count(False), "yes": answers.count(True)}
+    assert drawn.rows == tuple((answer, str(n)) for answer, n in counts.items())
+    assert len(marks(root, "bar")) == sum(n > 0 for n in counts.values())
+    assert words(root) == [
+        text for answer, n in counts.items() for text in (answer, f"{n} ({percent(n / len(answers))})")
+    ]
+    draw_histogram(metric, link=lambda name, *ends: linked.add(ends) or "/cases")
+    assert linked == {ends for ends, n in (((None, 0.5), counts["no"]), ((0.5, None), counts["yes"])) if n}
+    assert str(draw_bins(metric)).count('class="bar"') == len(marks(root, "bar"))
 
 
 def test_without_scores_there_is_no_picture():
@@ -281,9 +304,7 @@ def test_names_from_elsewhere_are_text_and_nothing_else():
         draw_intervals([IntervalRow(name=EVIL, value=0.1, interval=None)], EVIL, EVIL, axis_title=EVIL),
         draw_trend([TrendLine(name=EVIL, points=[point]), TrendLine(name=EVIL, points=[point])], [EVIL], EVIL),
         draw_histogram(metric_of([0.5], unit=EVIL), EVIL).picture,
-        draw_split_histogram(
-            SplitScores(good=[0.5], bad=[0.4], threshold=None, direction="higher", kind_names=(EVIL, EVIL)), EVIL
-        ).picture,
+        draw_split_histogram(SplitScores(good=[0.5], bad=[0.4], threshold=None, direction="higher"), EVIL).picture,
     ]
     for picture in pictures:
         root = svg(picture)

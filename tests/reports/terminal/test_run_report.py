@@ -34,7 +34,13 @@ def test_no_line_is_wider_than_the_terminal(run, width):
     text = "".join(run_screen(run, look) for look in looks) + "".join(
         case_screen(r, TerminalStyle(width=width)) for r in run.results
     )
-    assert max(map(cell_len, text.splitlines())) <= width
+    lines = [line for line in text.splitlines() if not line.startswith("    evalmark ")]  # a command stays in one piece
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_no_heading_of_a_table_is_cut_on_a_narrow_terminal():
+    heads = [line for line in run_screen(RUN, TerminalStyle(width=60)).splitlines() if line.startswith("  metric")]
+    assert [head.endswith(" errors") for head in heads] == [True] * len(heads)
 
 
 MIXED = (
@@ -156,9 +162,25 @@ def test_the_command_to_look_again_has_the_flags_it_needs_and_no_advice_that_can
     assert "To go on" not in text
 
 
+def test_a_command_that_is_longer_than_a_line_stays_in_one_piece_to_be_copied():
+    flags = " --store " + "a-long-path/" * 8 + "s.db"
+    text = run_screen(RUN, TerminalStyle(width=60, store="s.db", flags=flags))
+    assert f"    evalmark show 20261121-101500-3f9a --failed{flags}\n" in text
+
+
+def test_narrow_terminals_leave_the_room_of_names_to_the_texts():
+    said = "The summit of this mountain is 2,970 metres above the sea"
+    wrong = Score(name="right", value=0.0, passed=False)
+    result = Result(trial=Trial(case=Case(id="q1")), output=Output(value=said), scores=(wrong,))
+    run = replace(RUN, metrics=(Metric(name="right", threshold=0.5),), results=(result,))
+    narrow, wide = (run_screen(run, TerminalStyle(width=width)) for width in (60, 80))
+    assert "    output  The summit" in narrow
+    assert "    output                The summit" in wide
+
+
 def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
-    text = run_screen(RUN, TerminalStyle(width=120, worst=2))
-    assert text.index("✗ q4 (questions)\n") < text.index("✗ q4 (questions, repeat 2)")
+    text = run_screen(RUN, TerminalStyle(width=120, worst=4))
+    assert text.index("! q9") < text.index("✗ q4 (questions)\n") < text.index("✗ q4 (questions, repeat 2)")
     assert "✗ q3" not in text
     assert "not in contexts       “Zermatt lies to the north of it.”" in text
     assert "worst cases" not in run_screen(RUN, TerminalStyle(worst=0))

@@ -81,6 +81,9 @@ ALL_LAID_OUT = "*, *::details-content { content-visibility: visible !important }
 """What is out of sight is not laid out where a style says so, and then seems to lie behind what follows it."""
 DOWN = "scrollTo(0, document.body.scrollHeight)"
 """To the end, where a bar at the lower edge covers nothing."""
+UNSTUCK = """for (const one of document.querySelectorAll('main *'))
+    if (getComputedStyle(one).position === 'sticky') one.style.cssText += '; position: relative; inset: auto'"""
+"""A bar at the upper edge stands where the page has it: further down, it covers what has been scrolled behind it."""
 MOVING = "document.getAnimations().map(one => `moves: ${one.effect.target?.outerHTML.slice(0, 90)}`)"
 
 
@@ -125,4 +128,5 @@ def faults_of(page) -> Mapping[str, list[str]]:
 def _set(page, width: int, scheme: str, media: str = "screen") -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(media=media, color_scheme=scheme)
+    page.evaluate(UNSTUCK)
     page.evaluate(DOWN)

@@ -133,7 +133,7 @@ def address(tmp_path_factory) -> Iterator[str]:
 
 FOREIGN = r"""() => [
     ...(window.hit ? ['a script ran'] : []),
-    ...[...document.querySelectorAll('script:not([src="/static/script.js"]), script:not(:empty), iframe, object, embed, '
+    ...[...document.querySelectorAll('script:not([src^="/static/script.js?"]), script:not(:empty), iframe, object, embed, '
         + 'img, video, base, math, style, link:not([href^="/static/"]), meta[http-equiv]:not([http-equiv=Content-Security-Policy]), [style]')]
         .map(one => `an element ${one.localName}`),
     ...[...document.querySelectorAll('*')].flatMap(one => [...one.attributes])
@@ -272,7 +272,7 @@ def unfold_rows(watched: Watched) -> None:
     """Put whole rows in the place of those with excerpts, as a script of ours does."""
     page = watched.page
     for number in range(3):
-        page.click("table.reading [data-unfold]:text('Show all') >> nth=0")
+        page.click("table.reading [data-unfold]:text('Show whole case') >> nth=0")
         expect(page.locator("tr[data-unfolded]")).to_have_count(number + 1)
     page.keyboard.press("Control+k")
     page.fill("dialog.palette input", "script")

@@ -49,7 +49,7 @@ def test_runs_of_the_suite_before_and_after_are_listed_with_verdict_scores_and_o
     assert history(page(app, at(store, "run-3"))) == [
         "day 4 after this run ✗ failed ✗ failed similarity 0.250 · ungated correct 4 of 1..5 (0.75) It is naught.",
         f"day 2 ! error {DASH} TimeoutError: slow",
-        "day 1 ✓ passed ✓ passed similarity 0.250 ✓ passed correct 4 of 1..5 (0.75) the same",
+        "day 1 ✓ passed ✓ passed similarity 0.250 ✓ passed correct 4 of 1..5 (0.75) the same output",
     ]
 
 

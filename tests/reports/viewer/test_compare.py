@@ -306,7 +306,7 @@ def listed(text):
 def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
     text = run_page(app, NEW)
     expected = compare(kept.run(NEW), kept.run(OLD))
-    assert f'<a href="/runs/{OLD}">the run of' in text
+    assert f'<a href="/runs/{OLD}"><bdi>' in text
     assert f"</span> {comparison.outcome_text(expected)}</span>" in text
     assert f'<a href="/compare?run={NEW}&amp;baseline={OLD}">Compare</a>' in text
     assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases regressed</a>' in text
@@ -548,3 +548,24 @@ def test_a_page_without_its_comparison_yet_asks_for_it_again(store):
         assert 'data-live="comparison" data-pending="comparison"' in asked(app, f"/compare?run={NEW}").text
     assert "data-pending" not in found(shown(store), f"?run={NEW}")
     assert "data-pending" not in found(shown(store), "")
+
+
+def test_of_many_metrics_fifty_are_compared_on_a_page_and_those_that_changed_come_first_in_each_case(store):
+    names = [f"m{n:03}" for n in range(120)]
+    for run_id, created, now in ((OLD, "2026-11-21T10:15:00+00:00", 0.5), (NEW, "2026-11-22T10:15:00+00:00", 0.25)):
+        scores = tuple(Score(name=name, raw=v, value=v) for name in names for v in [now if name == "m110" else 0.5])
+        results = [replace(result(number), scores=scores) for number in (1, 2, 3)]
+        keep(store, a_run(run_id, created=created, metrics=tuple(Metric(name=name) for name in names)), results)
+    app = shown(store)
+    for query, first, last in (
+        ("", 101, 120),
+        ("&metrics=1", 1, 50),
+        ("&metrics=2", 51, 100),
+        ("&metrics=9", 101, 120),
+    ):
+        text = from_browser(app, f"/compare?run={NEW}&baseline={OLD}{query}").text
+        assert re.findall(r'<th scope="row"><bdi>(m\d+)</bdi>', text) == names[first - 1 : last], query
+        assert text.count("of 120</p>") == 2
+        of_cases = re.findall(r'<ul class="score-changes".*?</ul>', text, re.DOTALL)
+        assert [re.search(r"<bdi>(m\d+)", one)[1] for one in of_cases] == ["m110"] * 3
+        assert all("and 70 more" in one for one in of_cases)

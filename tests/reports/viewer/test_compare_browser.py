@@ -95,7 +95,13 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     page = watched.page
     for run in (OLD, NEW):
         page.check(f"input[name=pick][value='{run}']")
-    page.click("text=Compare the chosen runs")
+    expect(page.locator("tr:has(input:checked)")).to_have_count(2)
+    expect(page.locator("#pick")).to_be_visible()
+    page.click("#pick >> text=Clear")
+    expect(page.locator("#pick")).to_be_hidden()
+    for run in (OLD, NEW):
+        page.check(f"input[name=pick][value='{run}']")
+    page.click("#pick >> text=Compare")
     expect(page.locator("h1 + .outcome")).to_contain_text("worse")
     page.wait_for_load_state()
     assert page.locator("details.beside[open]").count() > 5

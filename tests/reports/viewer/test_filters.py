@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 
-from evalmark import Score
+from evalmark import Score, evaluate
 from evalmark.core.values.run import Metric
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
@@ -248,3 +250,92 @@ def test_links_repeat_numbers_in_full(app):
     text = page(app, f"{PAGE}?low=0.5000001&high=1234567.5")
     assert "low=0.5000001&amp;high=1234567.5" in text
     assert "from 0.5000001 to 1234567.5" in words(text)
+
+
+def test_the_several_scores_of_a_metric_are_filtered_and_sorted_by_their_names(tmp_path):
+    def tone(output):
+        return {"polite": output == "q1", "brief": 0.1 * int(output[1])}
+
+    path = tmp_path / "several.db"
+    evaluate([{"id": f"c{n}", "input": f"q{n}"} for n in range(4)], lambda text: text, [tone], store=str(path))
+    with open_store(path) as kept:
+        (run,) = (one.id for one in kept.runs())
+        polite = from_browser(shown(kept), f"/runs/{run}?q=metric.tone.polite%3E0.5").text
+        lowest = from_browser(shown(kept), f"/runs/{run}?sort=-score:tone.brief").text
+    assert "no metric" not in polite
+    assert [f">q{n}" in polite for n in range(4)] == [False, True, False, False]
+    assert lowest.index(">q3") < lowest.index(">q2") < lowest.index(">q1") < lowest.index(">q0")
+
+
+@pytest.mark.parametrize(
+    ("query", "selects"),
+    [
+        pytest.param("/is (1|2)[02468] times/", lambda n: n in range(10, 30, 2), id="a pattern"),
+        pytest.param("-/IT SINGS\\.$/", lambda n: n % 10 == 9, id="excluded, in any case"),
+        pytest.param("/^case-00[12]$/ OR verdict:error", lambda n: n in (1, 2, 9, 19, 29), id="one of two conditions"),
+        pytest.param("/is 3 / /nowhere/", lambda n: False, id="two patterns"),
+    ],
+)
+def test_a_pattern_selects_in_the_list_in_a_grid_and_in_files(app, query, selects):
+    numbers = [number for number in range(30) if selects(number)]
+    ids = [f"case-{number:03}" for number in numbers]
+    assert cases(page(app, f"{PAGE}?size=50&sort=position&q={quote(query)}")) == ids
+    grid = words(page(app, f"/grid?run={RUN}&alone=1&q={quote(query)}"))
+    assert (f"{len(ids)} cases" if ids else "No case matches") in grid
+    lines = from_browser(app, f"{PAGE}/export/dataset.jsonl?q={quote(query)}").text.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ids
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$"])
+def test_a_pattern_that_takes_too_long_is_stopped_and_the_page_says_so(store, monkeypatch, pattern):
+    monkeypatch.setattr("evalmark.reports.viewer.pattern_filter._PATTERN_SECONDS", 0.05)
+    text = "a" * 5_000 + "!"
+    slow = replace(RESULTS[0], trial=replace(RESULTS[0].trial, case=replace(RESULTS[0].trial.case, input=text)))
+    keep(store, a_run(), [slow, *RESULTS[1:]])
+    app = shown(store)
+    for address in (f"{PAGE}?", f"/grid?run={RUN}&alone=1&"):
+        answer = page(app, f"{address}q={quote(f'/{pattern}/')}")
+        assert f"The pattern /{pattern}/ takes longer than 0.05 s on one text" in words(answer)
+        assert cases(answer) == []
+    assert "takes longer" in page(app, f"{PAGE}/export/cases.csv?q={quote(f'/{pattern}/')}", 400)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        pytest.param("/(a/", "The pattern /(a/ is no regular expression: missing )", id="broken"),
+        pytest.param("/refund|mo", "The pattern at “/refund|mo” has no end; add a closing slash", id="half typed"),
+        pytest.param("/" + "(" * 480 + "/", "is no regular expression", id="too deep"),
+    ],
+)
+@pytest.mark.parametrize("address", [f"{PAGE}?", f"/grid?run={RUN}&alone=1&"])
+def test_a_pattern_that_cannot_be_read_says_why_and_stays_in_the_box(app, address, pattern, sentence):
+    text = page(app, f"{address}q={quote(pattern)}")
+    assert sentence in words(text)
+    assert f'value="{pattern}"' in text
+    assert cases(text) == []
+
+
+def test_a_pattern_is_not_searched_in_a_run_that_is_too_large(app, monkeypatch):
+    monkeypatch.setattr("evalmark.reports.viewer.pattern_filter.MOST_SEARCHED", 29)
+    text = words(page(app, f"{PAGE}?q=/a/"))
+    assert "A pattern is searched in runs with up to 29 results, and this one has 30; search for words instead." in text
+
+
+def test_while_a_pattern_is_searched_pages_say_so_and_files_wait(store, monkeypatch):
+    goes_on = threading.Event()
+    monkeypatch.setattr("evalmark.reports.viewer.background.FEW", 10)
+    read = store.search_texts
+    monkeypatch.setattr(type(store), "search_texts", lambda self, *given: goes_on.wait(60) and read(*given))
+    keep(store, a_run(), RESULTS)
+    app = shown(store)
+    query = quote("/is 12 /")
+    assert "The texts of 30 trials are being searched." in words(page(app, f"{PAGE}?q={query}"))
+    assert "still being searched" in words(page(app, f"{PAGE}/export/cases.csv?q={query}", 503))
+    page(app, f"/grid?run={RUN}&alone=1&q={query}")
+    assert len(cases(page(app, PAGE))) == 30, "other pages do not wait"
+    goes_on.set()
+    end = time.monotonic() + 30
+    while (found := cases(page(app, f"{PAGE}?q={query}"))) == [] and time.monotonic() < end:
+        time.sleep(0.02)
+    assert found == ["case-012"]

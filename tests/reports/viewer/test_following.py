@@ -165,15 +165,15 @@ def test_looks_are_one_at_a_time_and_a_second_apart(followed, browser):
 def test_a_label_that_is_being_written_and_the_place_in_a_row_stay(followed, page):
     followed.write(*range(1, 8))
     page.goto(followed.page())
-    page.focus("tr[data-id] >> nth=3 >> button[value=up]")
-    page.evaluate("document.activeElement.closest('form').dataset.mine = 'yes'")
+    page.focus("tr[data-id] >> nth=3 >> .thumb.up")
+    page.evaluate("document.activeElement.closest('.label').dataset.mine = 'yes'")
     page.evaluate("window.scrollTo(0, 500)")
     held = page.evaluate("document.activeElement.closest('tr').dataset.id")
     followed.write(0, 8, 10)
     comes(page, "text=10 trials so far")
-    assert page.evaluate("document.activeElement.value") == "up"
+    assert page.evaluate("document.activeElement.className") == "thumb up"
     assert page.evaluate("document.activeElement.closest('tr').dataset.id") == held
-    assert page.evaluate("document.activeElement.closest('form').dataset.mine") == "yes"
+    assert page.evaluate("document.activeElement.closest('.label').dataset.mine") == "yes"
     assert page.evaluate("window.scrollY") >= 400
     page.keyboard.press("Enter")
     comes(page, f"tr[data-id='{held}'] .labelled")
@@ -199,7 +199,7 @@ def test_the_list_is_followed_while_a_run_is_under_way(followed, page):
     page.goto(followed.page("/"))
     page.fill("input[name=text]", "squares")
     followed.write(1, 3)
-    comes(page, "tr[data-id] >> text=50 %")
+    comes(page, "tr[data-id] >> text=50.0 %")
     followed.end()
     comes(page, "text=All runs have ended.")
     assert page.input_value("input[name=text]") == "squares"

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from evalmark.reports.viewer.go_page import Destination, matching
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import shown
@@ -38,6 +39,22 @@ def test_without_words_the_list_has_pages_suites_metrics_and_runs(app):
 )
 def test_words_select_what_has_all_of_them(app, query, found):
     assert titles(page(app, f"/go?{query}")) == found
+
+
+def test_names_that_have_the_words_come_before_notes_that_have_them(app):
+    found = titles(page(app, "/go?q=squares"))
+    assert found == ["squares over time", "squares", "similarity", "correct"], (
+        "a metric is of squares, and not called so"
+    )
+
+
+def test_a_run_is_found_by_its_id_and_a_list_that_is_cut_says_so(app):
+    text = page(app, f"/go?q={RUN}")
+    assert titles(text) == ["squares"]
+    assert "More match" not in text
+    many = [Destination(kind="run", title=f"run {n}", href=f"/runs/{n}") for n in range(9)]
+    listed, has_more = matching(many, "run")
+    assert (len(listed), has_more) == (8, True)
 
 
 def test_every_destination_is_a_page(app):

@@ -71,3 +71,11 @@ def test_the_command_for_a_colleague_names_the_place_on_the_page(tab):
     tab.goto(f"{tab.origin}{PAGE}/results/2#step-1")
     tab.keyboard.press("Control+k")
     expect(tab.locator("dialog.palette .share code")).to_have_text(f"evalmark view '{PAGE}/results/2#step-1'")
+
+
+def test_a_page_without_sessions_has_one_button_that_copies_and_a_case_one_for_each_text(tab):
+    tab.goto(f"{tab.origin}/sessions")
+    expect(tab.locator("main").get_by_role("button", name="Copy")).to_have_count(1)
+    tab.goto(f"{tab.origin}{PAGE}/results/3")
+    expect(tab.locator("main p.command")).to_have_count(0)
+    expect(tab.locator("button.copy button")).to_have_count(0)

@@ -14,6 +14,7 @@ from evalmark.reports.text.trade_offs import column_difference
 from evalmark.reports.viewer.grid import run_label
 from evalmark.stats.comparison.trade_offs import Candidate, trade_offs
 from evalmark.store import open_store
+from evalmark.tracing.annotations.labels import NewLabel, result_subject, save_labels
 
 from .conftest import a_run, from_browser, keep, result, shown
 from .test_pages import checked
@@ -24,6 +25,7 @@ TWO, SMALL, LARGE, PLAIN = (
     "20261122-101600-cccc",
     "20261123-101500-dddd",
 )
+WIDE = "20261124-101500-wwww"
 METRIC = (Metric(name="right", threshold=0.5),)
 NAMED = (DatasetInfo(name="cases.jsonl", path="cases.jsonl", rows=4),)
 
@@ -162,7 +164,7 @@ def test_a_cell_says_how_its_verdict_differs_from_the_first_column(app):
     assert "▽" not in text
     turned = page(app, f"?run={TWO}&order=file&first=1")
     assert turned.count("▽ regressed") == 17
-    assert turned.count("<tr data-flip>") == 17
+    assert turned.count("<tr data-flip id=") == 17
     assert "data-flip" not in page(app, f"?run={TWO}&order=file&page=2").partition("What is 30 times 7?")[2]
 
 
@@ -204,7 +206,7 @@ def test_the_suites_of_one_set_open_as_one_grid(app):
     assert counts(text) == [4, 2, 2]
     alone = page(app, f"?run={SMALL}&alone=1")
     assert titles(alone) == ["openai/a"]
-    assert "All in one grid" in alone
+    assert "All 2 suites in one grid" in alone
 
 
 def test_prompts_on_models_are_titled_by_both(tmp_path):
@@ -311,7 +313,7 @@ def test_an_error_in_place_of_a_pass_differs_but_is_no_regression(tmp_path):
         text = page(shown(made), f"?run={TWO}")
     assert "≠ differs" in text
     assert "▽" not in text
-    assert "<tr data-flip>" in text
+    assert "<tr data-flip id=" in text
 
 
 @pytest.mark.parametrize(
@@ -324,3 +326,21 @@ def test_an_error_in_place_of_a_pass_differs_but_is_no_regression(tmp_path):
 def test_runs_of_one_suite_are_told_apart_by_their_times(second, labels):
     runs = [a_run(name, created=created) for name, created in ((TWO, "2026-11-21T10:15:01Z"), (SMALL, second))]
     assert [run_label(run, runs) for run in runs] == labels
+
+
+def test_outputs_are_labelled_in_their_cells_and_the_page_of_many_columns_shows_labels_only(store, app):
+    one = next(iter(store.run(TWO).results))
+    save_labels(store, [(result_subject(TWO, one), NewLabel(by="Ada", liked=False))])
+    text = page(app, f"?run={TWO}&order=file")
+    assert text.count('<form class="label brief"') == 40
+    assert 'name="back" value="/grid?run=' in text
+    assert text.count('<span class="labelled fail">bad</span>') == 1
+    many = ", ".join(f"t{n}" for n in range(7))
+    keep(store, a_run(WIDE, target=many, metrics=METRIC), [answer(1, name, "7", True) for name in many.split(", ")])
+    assert '<form class="label brief"' not in page(app, f"?run={WIDE}")
+
+
+def test_the_address_keeps_the_width_of_columns(app):
+    assert 'class="grid comfortable wide-columns"' in page(app, f"?run={TWO}&width=wide")
+    assert "wide-columns" not in page(app, f"?run={TWO}&width=%22%3E")
+    assert "width=wide" in page(app, f"?run={TWO}&width=wide&order=file").partition('class="choice"')[2]

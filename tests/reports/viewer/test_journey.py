@@ -133,7 +133,7 @@ def choose_what_failed(page) -> None:
     page.keyboard.press("Enter")
     page.click("table.runs a.name >> nth=0")
     expect(page.locator("h1")).to_have_text("squares")
-    expect(page.locator("main")).to_contain_text("8 of 12 passed, 66.7 %")
+    expect(page.locator("main")).to_contain_text("8 of 12 judged trials passed (66.7 %)")
     page.select_option("select[name=verdict]", "fail")
     page.fill("input[name=q]", "tag:odd")
     page.keyboard.press("Enter")
@@ -200,7 +200,7 @@ def test_the_report_opens_from_disk_and_keeps_nobody_out(world, browser):
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto((world.folder / "report.html").as_uri())
-        expect(page.locator("main")).to_contain_text("8 of 12 passed, 66.7 %")
+        expect(page.locator("main")).to_contain_text("8 of 12 judged trials passed (66.7 %)")
         assert asked == [page.url]
         assert {what: found for what, found in faults_of(page).items() if found} == {}
 
@@ -216,7 +216,14 @@ def test_a_run_and_its_report_are_printed_whole(world, browser, address, format_
             pages = pages_of(page.pdf(format=format_of))
             assert 1 <= len(pages) <= 12, place
             said = "".join(pages)
-            for part in ("squares", "✗failed", "8of12passed,66.7%", "contains", "length", "Whatis11times11?"):
+            for part in (
+                "squares",
+                "✗failed",
+                "8of12judgedtrialspassed(66.7%)",
+                "contains",
+                "length",
+                "Whatis11times11?",
+            ):
                 assert part in said, (place, part)
             assert [n for n in range(12) if f"Whatis{n}times{n}?" not in said] == []
 

@@ -244,6 +244,14 @@ def test_nothing_is_seen_of_what_a_machine_or_another_person_says(own, store):
     assert 'aria-pressed="true"' in ann.looks(f"{QUEUE}&n=6&at=1")
 
 
+def test_the_expected_output_is_folded_and_the_thumbs_come_before_the_comment(ann):
+    page = ann.looks()
+    number = int(re.search(r"What is (\d+) times", page)[1])
+    folded = re.search(r"<details[^>]*><summary>Show the expected output</summary>(.*?)</details>", page, re.DOTALL)[1]
+    assert re.sub("<[^>]*>", "", folded).strip() == str(number * number)
+    assert page.index(">Good<") < page.index(">Skip<") < page.index("Comment (optional)")
+
+
 def test_what_is_skipped_comes_back_at_the_end(ann):
     page = ann.looks()
     skipped = question(page)

@@ -1,6 +1,7 @@
 """Labels given in the viewer: what is kept, what is shown, and what is refused."""
 
 import asyncio
+import html
 import re
 
 import pytest
@@ -9,10 +10,11 @@ from evalmark.core.values.label import current_labels
 from evalmark.store import open_store
 from evalmark.tracing.annotations.labels import result_subject
 
-from .conftest import a_run, asked, from_browser, keep, result, sent, shown
+from .conftest import a_run, asked, from_browser, keep, keep_session, result, sent, shown
 
 RUN = "20261121-101500-3f9a"
 FIRST = {"run": RUN, "number": "1"}
+PAGE = f"/runs/{RUN}"
 CASE = f"/runs/{RUN}/results/1"
 GOOD, BAD = '<span class="labelled pass">good</span>', '<span class="labelled fail">bad</span>'
 
@@ -25,6 +27,34 @@ def test_a_thumb_on_an_output_is_kept_for_the_output_and_shown(own, store):
     assert (label.about, label.content, label.liked, label.by) == (subject.about, subject.content, True, "ann")
     assert GOOD in from_browser(own, CASE).text
     assert GOOD in from_browser(own, f"/runs/{RUN}").text
+
+
+def test_the_number_of_a_row_in_a_form_of_a_recorded_answer_is_refused_and_nothing_is_saved(own, store):
+    keep_session(store)
+    answer = sent(own, {"span": "a" * 16, "liked": "up 4", "by": "ann"}, x_evalmark_part="1")
+    assert answer.status == 400
+    assert "the label is &#39;up 4&#39;" in answer.text
+    assert not store.sessions.all_labels()
+
+
+def test_after_the_store_was_replaced_its_texts_are_shown_and_no_label_is_lost_in_the_old_file(own, store, tmp_path):
+    from_browser(own, CASE)
+    with open_store(tmp_path / "copy.db") as copy:
+        keep(copy, a_run(), [result(number, value=f"restored {number}") for number in range(30)])
+    for file in store.path.parent.glob("evalmark.db-*"):
+        file.unlink()
+    (tmp_path / "copy.db").replace(store.path)
+    assert "restored 0" in from_browser(own, CASE).text
+    answer = sent(own, {**FIRST, "liked": "up", "by": "ann"})
+    assert answer.status == 409
+    assert "start the viewer again. Nothing was saved." in answer.text
+
+
+def test_a_label_of_a_run_that_was_deleted_is_refused_without_the_path_of_the_store(own, store):
+    answer = sent(own, {"run": "gone", "number": "1", "liked": "up", "by": "ann"})
+    assert answer.status == 409
+    assert "There is no run" in answer.text
+    assert str(store.path) not in answer.text
 
 
 def test_a_score_and_a_comment_stand_beside_the_thumb_that_was_given_before(own, store):
@@ -146,7 +176,7 @@ def test_a_form_leads_back_to_a_page_of_the_viewer_only(own, place):
         pytest.param(
             {"run": RUN, "number": "999", "liked": "up", "by": "ann"}, 409, "does not have this result", id="no result"
         ),
-        pytest.param({"run": "none", "number": "1", "liked": "up", "by": "ann"}, 409, "there is no run", id="no run"),
+        pytest.param({"run": "none", "number": "1", "liked": "up", "by": "ann"}, 409, "There is no run", id="no run"),
         pytest.param({"span": "ff", "liked": "up", "by": "ann"}, 409, "ff", id="no recorded answer"),
         pytest.param({"liked": "up", "by": "ann"}, 400, "names no output to label", id="about nothing"),
     ],
@@ -220,3 +250,25 @@ def test_from_case_to_case_none_is_left_out_though_labelled_ones_leave_the_list(
     sent(own, {"run": RUN, "number": "2", "liked": "up", "by": "ann"})
     assert neighbours(3) == [("next", "4")]
     assert neighbours(4) == [("prev", "3"), ("next", "5")]
+
+
+@pytest.mark.parametrize("script", [False, True], ids=["a browser without a script", "a script"])
+def test_a_button_of_the_form_of_all_rows_labels_its_row(own, store, script):
+    text = from_browser(own, PAGE).text
+    inputs = re.search(r'<form id="row-labels".*?</form>', text, re.DOTALL)[0]
+    fields = {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', inputs)}
+    button = re.search(r'<tr id="row-2".*?form="row-labels" value="(up 2)" aria-pressed="false"', text, re.DOTALL)[1]
+    fields |= {"liked": button, "by": "ann"}
+    answer = sent(own, fields, **({"x_evalmark_part": "1"} if script else {}))
+    assert [(label.by, label.liked) for label in store.sessions.all_labels()] == [("ann", True)]
+    if script:
+        assert 'form="row-labels" value="up 2" aria-pressed="true"' in answer.text
+    else:
+        assert (answer.status, answer.headers["location"]) == (303, f"{PAGE}#row-2")
+
+
+@pytest.mark.parametrize("liked", ["up x", "up 99999999999999999999", "up -1", "maybe 1", "up 1 1"])
+def test_a_button_that_names_no_row_labels_nothing(own, store, liked):
+    fields = {"run": FIRST["run"], "liked": liked, "by": "ann", "brief": "1", "back": PAGE}
+    assert 400 <= sent(own, fields).status < 500
+    assert store.sessions.all_labels() == []

@@ -126,12 +126,12 @@ def test_keys_move_a_cursor_from_row_to_row_and_label_the_row_it_is_on(person, s
     expect(rows.nth(2)).to_have_attribute("aria-current", "true")
     expect(rows.nth(1)).not_to_have_attribute("aria-current", "true")
     person.types("d")
-    expect(rows.nth(2).locator("button[value=down]")).to_have_attribute("aria-pressed", "true")
+    expect(rows.nth(2).locator(".thumb.down")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#announcement")).to_have_text("Bad: What is 2 times 2?")
     assert said_of(store, 2) is False
     assert focused(page) == "What is 2 times 2?"
     person.types("ku")
-    expect(rows.nth(1).locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
+    expect(rows.nth(1).locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
     assert (said_of(store, 1), said_of(store, 2)) == (True, False)
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("What is 1 times 1?")
@@ -145,7 +145,7 @@ def test_the_cursor_stays_on_the_page_and_in_sight(person):
     person.types("j")
     expect(page.locator("#announcement")).to_have_text("This is the last row of the page.")
     person.types("u")  # on the row that the cursor stayed on, an error: it may be labelled too
-    expect(row(page, "case-029").locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
+    expect(row(page, "case-029").locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_cursor_follows_the_focus(person):
@@ -186,7 +186,7 @@ def test_in_a_matrix_one_goes_to_an_answer_before_it_is_labelled(person, store):
     expect(page.locator("#announcement")).to_contain_text("This row has several answers")
     person.types("llu")
     second = page.locator("tbody[data-rows] > tr").nth(0).locator("td").nth(1)
-    expect(second.locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
+    expect(second.locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
     about = result_subject(OTHER, result(0, "new")).about
     assert [label.liked for label in store.sessions.labels([about])] == [True]
 
@@ -287,7 +287,7 @@ def test_what_could_not_be_sent_is_said_as_an_alert(person, store):
     alert = row(page, "case-000").locator("[role=alert]")
     expect(alert).to_have_text("Not saved: the viewer is not running. Start it again.")
     page.unroute("**/labels")
-    row(page, "case-000").locator("input[name=number]").evaluate("one => one.value = '999999'")
+    row(page, "case-000").locator(".thumb.up").evaluate("one => one.value = 'up 999999'")
     person.types("u")
     expect(alert).to_contain_text("does not have this result")
     assert len(store.sessions.all_labels()) == said
@@ -334,8 +334,8 @@ def test_all_of_it_works_without_a_script(browser, address, store):
     person = Person(browser, address, java_script_enabled=False)
     page = person.goes(run_path(RUN))
     expect(page.locator("#shortcuts-hint")).not_to_be_visible()
-    row(page, "case-010").locator("button[value=up]").click()
-    expect(row(page, "case-010").locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
+    row(page, "case-010").locator(".thumb.up").click()
+    expect(row(page, "case-010").locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
     assert said_of(store, 10) is True
     page = person.goes("/label?what=project:shop")
     page.fill("input[name=by]", "cas")

@@ -8,6 +8,7 @@ from evalmark.core.values.run import OUTSIDE_LIMITS, Metric
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, from_browser, keep, shown
+from .test_pages import words
 from .test_run_changes import answered
 
 
@@ -23,12 +24,13 @@ def fallen(store):
 
 def test_the_chart_says_which_run_is_outside_of_which_limit(fallen):
     page = from_browser(fallen, "/trends?of=pass+rate").text
-    section = page[page.index('<h2 id="limits">') : page.index('<h2 id="runs">')]
-    assert "over 11 runs with control limits" in section
-    assert re.search(r"Worse: run-10: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", section)
-    assert section.count('class="cut"') >= 1
-    assert section.count('class="ring"') == 1
-    assert "at most 5 %, over all runs of a series" in section
+    assert re.search(r"worse run-10 ?: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", words(page))
+    chart = page[page.index("Pass rate over runs") : page.index("</svg>", page.index("Pass rate over runs"))]
+    assert "1 run outside of the control limits" in chart
+    assert chart.count('class="cut"') >= 1
+    assert chart.count('class="ring"') == 1
+    assert len(re.findall("<title>[^<]*, control limits ", chart)) == 11
+    assert "at most 5 %, over all runs of a series" in page
 
 
 def test_a_run_outside_is_called_by_the_name_that_its_user_gave_it(store):
@@ -36,7 +38,7 @@ def test_a_run_outside_is_called_by_the_name_that_its_user_gave_it(store):
         run = a_run(f"run-{number:02}", metrics=(Metric(name="correct"),), given_name=f"night {number}")
         keep(store, run, answered(18 if number == 10 else 36, 40))
     page = from_browser(shown(store), "/trends?of=pass+rate").text
-    assert "run-10 (night 10): pass rate 45 %, below" in re.sub(r"<[^>]*>", "", page)
+    assert f'<a href="{run_path("run-10")}"><bdi>night 10</bdi></a>: pass rate 45\u00a0%, below' in page
 
 
 def test_the_newest_run_outside_stands_above_the_charts(fallen):
@@ -52,7 +54,7 @@ def test_the_id_in_a_sentence_about_limits_is_a_link_to_the_run(fallen):
 def test_the_list_of_runs_marks_it_and_leads_to_the_chart(fallen):
     page = from_browser(fallen, "/").text
     (badge,) = re.findall(r'<a class="badge" href="([^"]*)"[^>]*>([^<]*)</a>', page)
-    assert badge[1] == "limits: worse"
+    assert badge[1] == "worse than usual"
     assert "Control limits" in from_browser(fallen, badge[0].replace("&amp;", "&")).text
 
 

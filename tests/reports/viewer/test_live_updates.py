@@ -102,7 +102,7 @@ def test_a_run_under_way_has_no_verdict_and_a_stopped_one_says_how_to_go_on(stor
     store.finish(replace(run, status="stopped", finished="2026-11-21T10:16:00Z"))
     text = from_browser(app, PAGE).text
     assert "cannot tell" in text
-    assert f"repeat the command with <code>--resume {RUN}</code>" in text
+    assert f"repeat its command with <code>--resume {RUN}</code>" in text
 
 
 def test_how_far_a_run_is_stands_on_its_page(store):

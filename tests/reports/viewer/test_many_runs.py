@@ -17,8 +17,9 @@ from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.results.stored_runs import encode_run
 from evalmark.store import open_store
 
-from .conftest import POLICY, a_run, asked, keep, result
+from .conftest import POLICY, a_run, asked, keep, result, shown
 from .test_compare import NEW, OLD, later
+from .test_pages import page, words
 
 LATER = 700
 """Runs of the same suite since then."""
@@ -105,3 +106,108 @@ def test_a_run_that_is_not_among_those_offered_can_be_labelled(app, crowded):
     text = asked(app, f"/label?what=run:{OLD}").text
     assert f'<option value="run:{OLD}" selected>' in text
     assert crowded.runs_read == 100
+
+
+def headings(text):
+    return [words(one) for one in re.findall(r'<tr class="group".*?</tr>', text, re.DOTALL)]
+
+
+def listed(text):
+    return re.findall(r'<tr data-id="([^"]*)"', text)
+
+
+GROUPED = (
+    ("a", {"name": "faq", "suite": "faq.yaml", "target": "app:small", "tags": ("nightly",)}),
+    ("b", {"name": "faq", "suite": "large.yaml", "target": "app:large"}),
+    ("c", {"name": "shop", "suite": "shop.yaml", "target": "app:small", "tags": ("nightly", "eu")}),
+    ("d", {"name": "faq", "suite": "faq.yaml", "target": "app:large", "tags": ("nightly",)}),
+)
+"""Runs and what they are grouped by, the oldest first."""
+
+
+@pytest.fixture
+def grouped(store):
+    for number, (run, fields) in enumerate(GROUPED):
+        keep(
+            store,
+            a_run(run, created=f"2026-11-2{number}T10:15:00+00:00", **fields),
+            [result(n) for n in (0, 1, number)],
+        )
+    return shown(store)
+
+
+@pytest.mark.parametrize(
+    ("group", "runs", "names"),
+    [
+        ("", "dcba", []),
+        ("nonsense", "dcba", []),
+        (
+            "suite",
+            "dacb",
+            [
+                "faq faq.yaml 2 runs, newest 33.3 % passed over time",
+                "shop 1 run, newest 66.7 % passed over time",
+                "faq large.yaml 1 run, newest 50.0 % passed over time",
+            ],
+        ),
+        ("target", "dbca", ["app:large 2 runs, newest 33.3 % passed", "app:small 2 runs, newest 66.7 % passed"]),
+        (
+            "tags",
+            "dacb",
+            [
+                "nightly 2 runs, newest 33.3 % passed",
+                "nightly, eu 1 run, newest 66.7 % passed",
+                "no tag 1 run, newest 50.0 % passed",
+            ],
+        ),
+    ],
+)
+def test_runs_are_grouped_with_the_newest_figure_of_each_group(grouped, group, runs, names):
+    text = page(grouped, f"/?group={group}")
+    assert "".join(listed(text)) == runs
+    assert headings(text) == names
+
+
+def test_groups_go_along_with_a_search_pages_and_columns(grouped, monkeypatch):
+    monkeypatch.setattr("evalmark.reports.viewer.runs_page.SIZE", 2)
+    text = page(grouped, "/?group=target&text=faq&columns=run&columns=verdict&page=2")
+    assert listed(text) == ["a"]
+    assert headings(text) == ["app:small 1 run, newest 50.0 % passed"]
+    (previous,) = re.findall(r'rel="prev" href="([^"]*)"', text)
+    assert previous == "/?text=faq&amp;group=target&amp;columns=run&amp;columns=verdict&amp;page=1"
+    first = page(grouped, previous.replace("&amp;", "&"))
+    assert listed(first) == ["d", "b"]
+    hidden = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', first)
+    assert hidden == [
+        ("group", "target"),
+        ("columns", "run"),
+        ("columns", "verdict"),
+        ("text", "faq"),
+        ("group", "target"),
+        ("columns", "run"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "heads"),
+    [
+        ("", ["Run", "Dataset", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost", "Time"]),
+        ("?columns=run", ["Run", "Passed 95 % interval"]),
+        ("?columns=run&columns=time&columns=cost", ["Run", "Passed 95 % interval", "Cost", "Time"]),
+        ("?columns=nonsense", ["Run", "Passed 95 % interval"]),
+    ],
+)
+def test_the_columns_of_the_list_are_those_of_the_address(grouped, query, heads):
+    text = page(grouped, f"/{query}")
+    table = text[text.index('<table class="runs') : text.index("</table>")]
+    found = [words(one) for one in re.findall(r"<th scope=\"col\".*?</th>", table, re.DOTALL)]
+    assert [one for one in found if one not in ("Compare", "Models")] == heads
+    rows = re.findall(r"<tr data-id.*?</tr>", table, re.DOTALL)
+    assert {len(re.findall("<t[dh]", row)) for row in rows} == {len(found)}
+
+
+def test_groups_of_many_runs_read_their_headers_and_the_counts_of_a_page(app, crowded):
+    text = asked(app, "/?group=suite&page=2").text
+    assert len(listed(text)) == 25
+    assert headings(text) == [f"squares {LATER + 2} runs over time"]
+    assert crowded.runs_read <= 2 * (LATER + 2), "for the list, and for the changes since the runs before"

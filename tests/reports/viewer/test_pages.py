@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evalmark import Case, Output, Result, Score, ToolCall
+from evalmark import Case, Output, Result, Run, Score, ToolCall
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
@@ -66,7 +66,7 @@ def checked(text: str) -> str:
     assert len(parser.ids) == len(set(parser.ids))
     assert {*parser.fragments, *parser.referred} <= {*parser.ids}
     assert text.count("<script") == 1
-    assert '<script src="/static/script.js" defer></script>' in text
+    assert re.search(r'<script src="/static/script\.js\?[0-9a-f]{16}" defer></script>', text)
     return text
 
 
@@ -90,7 +90,7 @@ def test_the_list_shows_each_run_with_its_figures(app):
     said = words(page(app, "/"))
     assert "1 run in evalmark.db" in said
     assert "squares 2026-11-21 10:15:00 UTC · app:answer squares.jsonl openai/small 30" in said
-    assert f"66.7 % 47.8 {DASH} 81.4 % · 18 of 27 ! 3 errors {DASH} $0.0042 80 s" in said
+    assert f"66.7 % 47.8 {DASH} 81.4 % · 18 of 27 · ! 3 errors {DASH} $0.0042 80 s" in said
 
 
 def test_an_empty_store_says_how_to_make_a_run(store):
@@ -123,7 +123,7 @@ def test_a_run_shows_its_verdict_its_figures_and_its_cases(app):
     said = words(text)
     assert "✗ failed" in said
     assert "30 trials" in said
-    assert f"18 of 27 passed, 66.7 % (47.8 {DASH} 81.4 %) · 3 errors" in said
+    assert f"Pass rate 66.7 %, 95 % interval 47.8 {DASH} 81.4 %" in said
     assert "each case \N{GREATER-THAN OR EQUAL TO} 0.6" in said
     assert len(cases(text)) == 30
     assert "4 of 1..5 (0.75)" in said
@@ -190,7 +190,9 @@ def test_pages_follow_each_other_and_the_last_one_is_the_last(app):
 
 def heads(text: str) -> list[str]:
     """The metrics of the table of cases, then those of the figures."""
-    return re.findall(r'class="num"><a class="sort"[^>]*>(m\d+)', text) + re.findall(r"<bdi>(m\d+)</bdi>", text)
+    return re.findall(r'class="num"><a class="sort"[^>]*>(m\d+)', text) + re.findall(
+        r'<th scope="row"><bdi>(m\d+)</bdi>', text
+    )
 
 
 def test_of_many_metrics_fifty_stand_on_a_page_and_the_others_are_reached_by_links(store):
@@ -213,10 +215,23 @@ def test_of_many_metrics_fifty_stand_on_a_page_and_the_others_are_reached_by_lin
     assert text.count("<option value=") > 120, "cases are filtered by any of them"
 
 
+def test_the_charts_of_fifty_metrics_stand_on_a_page_and_the_others_are_reached_by_links(store):
+    names = [f"m{n:03}" for n in range(120)]
+    scores = tuple(Score(name=name, value=0.5, passed=True) for name in names)
+    keep(store, a_run(metrics=tuple(Metric(name=name) for name in names)), [replace(result(1), scores=scores)])
+    app = shown(store)
+    for query, first, last in (("", 1, 50), ("page=2", 51, 100), ("page=9", 101, 120), ("page=-1", 1, 50)):
+        text = page(app, f"{PAGE}/charts?against=m007&{query}")
+        drawn = [name for name in names if f"<bdi>{name}</bdi></h2>" in text]
+        assert drawn == names[first - 1 : last], query
+        assert words(text).count(f"Metrics {first} {DASH} {last} of 120") == 2, query
+    assert "/charts?against=m007&amp;quality=m000&amp;page=2#metrics" in text, "the other choices stay"
+
+
 def test_few_metrics_stand_on_one_page(app):
     text = page(app, f"{PAGE}?metrics=2&density=compact")
     assert "similarity</a>" in re.sub(r"<span.*?</span>", "", text)
-    assert "Metrics 1" not in words(text)
+    assert f"Metrics 1 {DASH}" not in words(text)
 
 
 def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_round(app):
@@ -240,7 +255,7 @@ def test_a_case_shows_all_that_is_known_of_it(app):
     said = words(text)
     for part in (
         "What is 1 times 1?",
-        "Expected 1",
+        "Expected Copy 1",
         "disliked No idea.",
         "A table of squares.",
         "user Hello.",
@@ -339,6 +354,28 @@ def test_repeats_of_a_case_lead_to_each_other(store):
     assert "of 6" in words(page(app, "/"))
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "text"),
+    [
+        pytest.param(
+            "output", "x" * 70_000 + "\r\n\u202eend", "x" * 70_000 + "\r\n\u202eend", id="more than a page shows"
+        ),
+        pytest.param("output", {"a": [1.0, "é"]}, '{"a": [1.0, "é"]}', id="JSON, its numbers as they were written"),
+        pytest.param("output", "half \ud800", "half ?", id="half a pair"),
+        pytest.param("output", None, None, id="no output"),
+        pytest.param("reason", "x", None, id="another name"),
+    ],
+)
+def test_a_text_is_downloaded_as_it_is_stored(store, part, value, text):
+    keep(store, a_run(), [replace(result(1), output=Output(value=value, error=None if value else "gone"))])
+    answer = from_browser(shown(store), f"{PAGE}/results/1/{part}.txt")
+    assert answer.status == (404 if text is None else 200)
+    if text is not None:
+        assert answer.body.decode() == text
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.headers["content-disposition"].startswith("attachment")
+
+
 def test_the_download_has_everything(app):
     answer = from_browser(app, f"{PAGE}/results/2/whole.json")
     assert answer.headers["content-disposition"].startswith("attachment")
@@ -368,6 +405,13 @@ def test_a_run_that_is_not_there_is_named_without_the_path_of_the_store(app):
     assert "evalmark.db" not in said
 
 
+@pytest.mark.parametrize("address", ["/compare?run=none", "/grid?run=none"])
+def test_a_run_of_a_comparison_that_is_not_there_is_named_without_the_path_of_the_store(app, address):
+    said = words(page(app, address, 404))
+    assert "There is no run 'none'" in said
+    assert "evalmark.db" not in said
+
+
 @pytest.mark.parametrize(
     ("address", "links"),
     [
@@ -379,7 +423,7 @@ def test_a_run_that_is_not_there_is_named_without_the_path_of_the_store(app):
 )
 def test_what_is_not_found_leads_to_the_pages_around_it(app, address, links):
     text = page(app, address, 404).partition("<main")[2]
-    assert re.findall(r'<li><a href="([^"]+)"><bdi>', text) == links
+    assert re.findall(r'<a href="([^"]+)"><bdi>', text) == links
 
 
 def test_a_run_that_is_deleted_while_it_is_looked_at_is_not_found(store, own):
@@ -581,3 +625,30 @@ def test_the_list_says_why_a_run_has_no_pass_rate(store, results, fields, words_
     text = page(shown(store), "/")
     assert words_shown in text
     assert max(map(len, re.findall("<bdi>(n+)", text))) < 100
+
+
+def test_each_bar_of_a_histogram_leads_to_as_many_cases_as_it_counts(store):
+    values = [0.0, 0.05, 0.1, 0.29999999, 0.3, 0.3000001, 0.6999999, 0.7, 0.8999999999, 0.95, 1.0, 1.0]
+    run = Run(
+        id="20261123-101500-bars", name="bars", created="2026-11-23T10:15:00+00:00", metrics=(Metric(name="a b"),)
+    )
+    store.start(run)
+    results = [
+        Result(
+            trial=Trial(case=Case(id=f"c{at}", input=f"q {at}"), dataset="d", position=at),
+            output=Output(value="x"),
+            scores=(Score(name="a b", value=value, passed=True),),
+        )
+        for at, value in enumerate(values)
+    ]
+    asyncio.run(store.sink(run.id).write(results))
+    store.finish(replace(run, status="complete"))
+    app = viewer_app(store, POLICY)
+    bars = re.findall(r'<a href="([^"]*)" aria-label="([^"]*): list the cases">', page(app, f"/runs/{run.id}/charts"))
+    counts = []
+    for address, label in bars:
+        text = page(app, html.unescape(address).partition("#")[0])
+        counts.append(int(label.rpartition(": ")[2]))
+        assert len(re.findall('<tr id="row-', text)) == counts[-1], label
+    assert sum(counts) == len(values)
+    assert counts == [2, 1, 3, 2, 4], "a score just below an edge counts above it, as for a threshold"

@@ -58,12 +58,12 @@ def test_an_output_that_is_the_expected_one_is_not_shown_twice(store):
 @pytest.mark.parametrize(
     ("query", "columns"),
     [
-        pytest.param("", ["Input", "Output", "Expected", "Result"], id="all of them"),
-        pytest.param("?columns=input&columns=output", ["Input", "Output", "Result"], id="only some"),
-        pytest.param("?columns=nonsense", ["Input", "Result"], id="none"),
+        pytest.param("", ["Input", "Output", "Expected", "Verdict"], id="all of them"),
+        pytest.param("?columns=input&columns=output", ["Input", "Output", "Verdict"], id="only some"),
+        pytest.param("?columns=nonsense", ["Input", "Verdict"], id="none"),
         pytest.param(
             "?density=compact&columns=expected&columns=scores",
-            ["Input", "Ended", "Expected", "similarity", "correct"],
+            ["Input", "Verdict", "Expected", "similarity", "correct"],
             id="some in one line",
         ),
     ],
@@ -141,7 +141,7 @@ def test_the_metric_that_decided_is_marked_and_the_requirement_is_drawn(store):
 
 def test_trials_that_failed_mark_the_metric_that_most_of_them_failed(app):
     text = page(app, PAGE)
-    assert "9 trials failed similarity." in words(text)
+    assert "Most failures: similarity 9" in words(text)
     assert "most failures" in words(text.partition('<tr class="decided">')[2].partition("</tr>")[0])
 
 
@@ -168,7 +168,7 @@ def test_long_texts_are_cut_and_a_row_unfolds_to_all_of_it(store):
     link = f'<a href="{PAGE}/results/1?sort=verdict" data-unfold>'
     assert re.findall(r'<small class="rest">(.*?)</small>', excerpt) == [
         f"{link}\N{HORIZONTAL ELLIPSIS} 2,189 more characters</a>",
-        "\N{HORIZONTAL ELLIPSIS} 2,440 more characters",  # one link of a row unfolds it, beside "Show all"
+        "\N{HORIZONTAL ELLIPSIS} 2,440 more characters",  # one link of a row unfolds it, beside "Show whole case"
     ]
     assert "The end." in whole
     assert "x" * 3_000 in whole

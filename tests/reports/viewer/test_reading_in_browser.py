@@ -34,7 +34,7 @@ def tab(address):
         yield page
 
 
-@pytest.mark.parametrize("words", ["Show all", "more characters"])
+@pytest.mark.parametrize("words", ["Show whole case", "more characters"])
 def test_a_row_unfolds_in_place_and_folds_to_what_it_was(tab, words):
     row = tab.locator("tr[data-id='2']")
     before = row.inner_text()
@@ -45,3 +45,24 @@ def test_a_row_unfolds_in_place_and_folds_to_what_it_was(tab, words):
     expect(tab.locator("[data-unfolded]")).to_have_count(0)
     assert row.inner_text() == before
     assert tab.url.endswith(PAGE)
+
+
+@pytest.mark.parametrize("place", ["the page of a case", "an unfolded row"])
+def test_an_output_is_copied_whole_by_key_and_readers_of_the_screen_hear_it(tab, address, place):
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    if place == "an unfolded row":
+        tab.locator("tr[data-id='2']").get_by_role("link", name="Show whole case").click()
+    else:
+        tab.goto(f"{address.origin}{PAGE}/results/2")
+    tab.get_by_role("button", name="Copy the output", exact=True).press("Enter")
+    expect(tab.locator(".announcement")).to_contain_text("Copied: the output")
+    assert tab.evaluate("navigator.clipboard.readText()") == "word " * 199 + "last."
+
+
+def test_there_is_no_button_to_copy_without_a_script(address):
+    with chromium() as browser:
+        page = browser.new_context(java_script_enabled=False).new_page()
+        page.goto(address.address_of("/"))
+        page.goto(f"{address.origin}{PAGE}/results/2")
+        expect(page.locator("#answered")).to_be_visible()
+        expect(page.locator(".copy").first).to_be_hidden()

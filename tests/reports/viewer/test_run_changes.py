@@ -10,8 +10,10 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer.app import viewer_app
+from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import METRICS, POLICY, a_run, from_browser, keep, shown
+from .test_pages import page, words
 
 
 def answered(passed: int, of: int, **metadata) -> list[Result]:
@@ -43,7 +45,7 @@ def test_each_run_is_held_against_the_one_before_it(store):
     assert trends(shown(store)) == [
         "? cannot tell +5.0 points on 40 cases",
         "▼ worse \u221257.5 points on 40 cases",
-        "= the same +0.0 points on 40 cases",
+        "= the same no difference on 40 cases",
         "▲ better +62.5 points on 40 cases",
         DASH,
     ]
@@ -99,7 +101,7 @@ def test_of_a_run_with_several_targets_only_the_verdict_is_told(store):
 def test_once_the_run_before_is_deleted_the_next_one_is_the_run_before(store):
     runs(store, 10, 35, 35)
     app = shown(store)
-    assert trends(app)[0] == "= the same +0.0 points on 40 cases"
+    assert trends(app)[0] == "= the same no difference on 40 cases"
     store.forget("run-1")
     assert trends(app)[0] == "▲ better +62.5 points on 40 cases"
 
@@ -129,3 +131,11 @@ def test_other_suites_are_not_what_a_run_is_held_against(store):
     keep(store, a_run("one", name="other", metrics=METRICS), answered(3, 5))
     keep(store, a_run("two", metrics=METRICS), answered(4, 5))
     assert trends(shown(store)) == [DASH, DASH]
+
+
+def test_a_run_to_compare_with_is_called_by_the_name_that_its_user_gave_it(store):
+    for number in range(2):
+        keep(store, a_run(f"run-{number}", given_name=f"night {number}"), answered(30, 40))
+    text = words(page(shown(store), run_path("run-1")))
+    assert "Against night 0 of " in text
+    assert re.search(r"night 0 · .* · run-0", text)

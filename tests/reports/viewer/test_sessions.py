@@ -371,6 +371,40 @@ def test_a_page_of_many_steps_is_small_and_each_step_is_one_link_away(store):
     assert re.search(rf'<li id="span-{step}"[^>]*>\s*<details class="step" open>', same)
 
 
+def test_a_long_session_has_pages_and_counts_the_failures_of_all_of_them(store):
+    steps = many_steps()
+    store.sessions.add([HEADER], [*steps[:400], replace(steps[400], error="ValueError: late"), *steps[401:]])
+    app = shown(store)
+    address, seen = f"/sessions/{HEADER.id}", []
+    for number in range(1, 5):
+        text = page(app, address)
+        said = words(text)
+        assert f"Page {number} of 4" in said
+        assert "501 answers and steps, 2 failed" in said, "those of other pages too"
+        seen += re.findall(r'<li id="span-(0\w{15})"', text)
+        links = re.findall(r'<a(?: rel="\w+")? href="([^"]*)">(First|← Previous|Next →|Last)</a>', text)
+        by_word = {word: href for href, word in links}
+        before, further = ["First", "← Previous"], ["Next →", "Last"]
+        assert [*by_word] == [*(before if number > 1 else []), *(further if number < 4 else [])]
+        address = by_word.get("Next →") or by_word["← Previous"]
+    assert seen == [step.id for step in steps[:-1]], "each step is on one page"
+    for beyond in (501, 502, 10**17):
+        past_end = page(app, f"/sessions/{HEADER.id}?after={beyond}")
+        assert re.findall(r'<li id="span-(0\w{15})"', past_end) == seen[450:], "the last page, not an empty one"
+    assert "Page 3 of 4" in words(page(app, address))
+    answer = from_browser(app, f"/sessions/{steps[400].id}")
+    assert "Page 3 of 4" in words(page(app, answer.headers["location"].partition("#")[0]))
+
+
+def test_the_page_that_unfold_all_reads_has_all_texts(store):
+    store.sessions.add([HEADER], many_steps())
+    app = shown(store)
+    text = page(app, f"/sessions/{HEADER.id}")
+    whole = re.search(r'data-unfold="([^"]*)"', text)[1]
+    assert text.count("step-body") > 100
+    assert "step-body" not in page(app, unescape(whole))
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_spans_of_one_session_are_shown_in_parts(store):
     steps = [replace(SPAN, id=f"{n:016x}", parent=SPAN.id, kind="tool", name=f"tool-{n}") for n in range(100_000)]

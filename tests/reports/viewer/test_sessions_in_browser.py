@@ -162,3 +162,14 @@ def test_the_texts_of_a_folded_step_come_when_it_is_unfolded(watched, opened):
     expect(step.locator("form.label")).to_be_visible()
     assert page.url.endswith(HEADER.id), "the page stays"
     assert watched.faults == []
+
+
+def test_unfold_all_brings_the_texts_of_all_steps(watched, opened):
+    page = watched.page
+    page.goto(f"{opened[1].origin}/sessions/{HEADER.id}")
+    assert page.locator(".step-body").count() > 100
+    page.click("text=Unfold all")
+    expect(page.get_by_role("button", name="Fold all")).to_be_visible()
+    expect(page.locator(".step-body")).to_have_count(0)
+    expect(page.locator(".step:not([open])")).to_have_count(0)
+    assert watched.faults == []

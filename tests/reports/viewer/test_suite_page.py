@@ -7,7 +7,7 @@ import pytest
 
 from evalmark.core.values.run import Gate
 from evalmark.core.values.spending import Spending
-from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel
+from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel, newest_point
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, keep, result, shown
@@ -38,12 +38,20 @@ def cards(text):
 def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its_run(pages):
     text = page(pages, "/trends?suite=faq.yaml")
     panels = cards(text)
-    assert [*panels] == ["Pass rate", "similarity", "correct", "Cost of a trial", "Seconds of an output"]
+    assert [*panels] == [
+        "Pass rate",
+        "similarity",
+        "correct",
+        "Cost of a trial",
+        "Tokens of a trial",
+        "Time of an output",
+    ]
     for picture in panels.values():
         assert re.findall(r'<a href="([^"]*)" tabindex="-1"', picture) == [run_path(run) for run in RUNS]
     assert len(re.findall('class="failed-run"', panels["Pass rate"])) == 1
     assert re.search(r"squares, 2026-11-14T10:15:00\+00:00: 0 % [^<]*gate failed", panels["Pass rate"])
     assert "$0.00047 a trial" in panels["Cost of a trial"]
+    assert "4 tokens a trial" in panels["Tokens of a trial"]
 
 
 def test_a_suite_that_no_run_belongs_to_is_not_replaced_silently(pages):
@@ -87,5 +95,60 @@ def test_marks_say_how_a_gate_ended_and_what_is_outside_of_its_limits():
     assert drawn.count("<a ") == 2
 
 
+def test_the_large_figure_is_that_of_the_newest_whole_run(pages, store):
+    keep(
+        store,
+        a_run("20261119-101500-3f9a", suite="faq.yaml", created="2026-11-19T10:15:00+00:00"),
+        [result(1)],
+        ends=False,
+    )
+    text = page(pages, "/trends?suite=faq.yaml")
+    assert "Large figures: those of" in words(text)
+    assert f'Large figures: those of <a href="{run_path(RUNS[-1])}">' in text
+    assert '<p class="newest"><b>0 %</b>' in text
+
+
+@pytest.mark.parametrize(("whole", "value"), [((True, True), 0.2), ((True, False), 0.8), ((False, False), 0.2)])
+def test_a_panel_prefers_the_value_of_a_whole_run(whole, value):
+    runs = [PanelRun(href="/", description="", outcome="", is_whole=one) for one in whole]
+    points = {0: PanelPoint(value=0.8, text="80 %"), 1: PanelPoint(value=0.2, text="20 %")}
+    assert newest_point(TrendPanel(title="x", lines=[("all", points)]), runs).value == value
+
+
+def test_seconds_on_an_axis_have_a_unit():
+    points = {0: PanelPoint(value=0.06, text="60 ms")}
+    drawn = draw_panel(
+        TrendPanel(title="x", unit="seconds", lines=[("median", points)]),
+        [PanelRun(href="/", description="", outcome="")],
+    )
+    assert re.findall(r'text-anchor="end">([^<]*)', drawn) == ["50 ms", "100 ms", "150 ms"]
+
+
+def test_a_suite_is_called_by_its_name_and_by_its_file_too_where_two_share_it(pages, store):
+    keep(store, a_run("20261101-101500-3f9a", suite="other.yaml", created="2026-11-01T10:15:00+00:00"), [result(1)])
+    text = page(pages, "/trends?suite=faq.yaml")
+    assert "squares over time faq.yaml" in words(text)
+    options = re.findall(r'<option value="[^"]*\.yaml"[^>]*>([^<]*)', text)
+    assert sorted(options) == ["squares (faq.yaml)", "squares (other.yaml)"]
+
+
 def test_without_points_there_is_no_chart():
     assert draw_panel(TrendPanel(title="x", lines=[]), []) == ""
+
+
+def test_the_list_of_runs_draws_the_pass_rate_of_a_suite_over_its_last_runs(pages):
+    text = page(pages, "/")
+    (chip,) = re.findall(r'<a href="/trends\?suite=faq.yaml">(.*?)</a></li>', text, re.DOTALL)
+    assert len(re.search(r'class="rates" d="M([^"]*)"', chip)[1].split("L")) == len(RUNS)
+    assert "over 5 runs from" in words(chip)
+    assert 'class="rates"' not in page(pages, "/?text=squares")
+
+
+def test_the_chip_of_a_suite_has_its_name_and_the_rate_of_the_newest_complete_run(store):
+    keep(store, suite_run(0), [result(case) for case in range(9)])
+    keep(store, replace(suite_run(1), suite="large.yaml"), [result(case) for case in (1, 2, 4)])
+    stopped = keep(store, suite_run(2), [result(0)], ends=False)
+    store.finish(replace(stopped, status="interrupted", finished="2026-11-21T10:16:20+00:00"))
+    chips = re.findall(r'<a href="/trends\?suite=([^"]*)">(.*?)</a></li>', page(shown(store), "/"), re.DOTALL)
+    shown_words = {suite: words(chip).partition("squares ")[2] for suite, chip in chips}
+    assert shown_words == {"faq.yaml": "faq.yaml 66.7 %", "large.yaml": "large.yaml 100.0 %"}

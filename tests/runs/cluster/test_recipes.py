@@ -1,7 +1,6 @@
 """The recipes of the page on clusters."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +12,11 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGE = (ROOT / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
+RECIPES = ROOT / "examples" / "cluster"
 
 
 def test_the_job_for_kubernetes_runs_the_command_line_on_a_cluster_that_asks_for_a_token():
-    (block,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    job = yaml.safe_load(block)
+    job = yaml.safe_load((RECIPES / "rayjob.yaml").read_text(encoding="utf-8"))
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
     assert job["spec"]["entrypoint"].startswith("evalmark run suite.yaml --on ray:auto")
     cluster = job["spec"]["rayClusterSpec"]
@@ -35,7 +33,7 @@ def test_a_corpus_is_embedded_by_ray_data(cluster, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [json.dumps({"id": n, "text": f"the sentence with number {n % 20}"}) for n in range(50)]
     Path("corpus.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    script = ROOT / "examples" / "cluster" / "embed_corpus.py"
+    script = RECIPES / "embed_corpus.py"
     ended = subprocess.run(
         [sys.executable, str(script), str(tmp_path / "corpus.jsonl"), str(tmp_path / "vectors")],
         capture_output=True,

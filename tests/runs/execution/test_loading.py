@@ -23,7 +23,7 @@ with open_store(settings.store) as store:
     plan = plan_suite(Path("suite.json"), settings)
     run = asyncio.run(execute(plan, RunOptions(store=store, settings=settings)))
     assert len(run.results) == 1 and plan.embedder is None
-heavy = {"aiohttp", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "rich", "scipy", "tokenizers", "yaml"}
+heavy = {"aiohttp", "jinja2", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "rich", "scipy", "tokenizers", "yaml"}
 assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
 """
 ONLY_WHERE_NEEDED = {

@@ -444,6 +444,16 @@ def test_clusters_of_unequal_size_count_by_their_size():
     assert found.smallest is None  # as few as 60 / 27 documents
 
 
+def test_intervals_of_clusters_of_unequal_size_stay_within_the_largest_possible_difference():
+    cases = [("d", str(n)) for n in range(30)]
+    clusters = Clusters(numbers={case: int(case[1]) // 4 for case in cases}, unit="document")
+    first, second = dict.fromkeys(cases, 1.0), {case: float(case[1] in {"0", "5", "11"}) for case in cases}
+    up = clustered_difference(("a", "b"), (first, second), clusters)
+    down = clustered_difference(("a", "b"), (second, first), clusters)
+    assert (up.interval.high, up.interval.method) == (1.0, "Student's t, clustered by document")
+    assert (down.interval.low, up.outcome, down.outcome) == (-1.0, "better", "worse")
+
+
 @pytest.mark.parametrize("sizes", [(4,) * 30, (20,) * 3 + (3,) * 27], ids=["equal clusters", "three with most cases"])
 def test_clusters_detect_the_smallest_difference_in_four_of_five_draws(sizes):
     numbers = {("d", f"{c} {n}"): c for c, size in enumerate(sizes) for n in range(size)}

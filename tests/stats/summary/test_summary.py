@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
+from evalmark.reports.text.verdicts import tally_text
 from evalmark.stats.inference.intervals import wilson
 from evalmark.stats.summary.summarise import summarise
 
@@ -128,6 +129,27 @@ def test_a_repeat_that_broke_is_no_flip():
     assert summarise(run(passed, broke, repeat=2)).total.flips == 0
 
 
+def test_a_tally_counts_flips_among_the_cases_that_were_judged_twice_and_each_case_once_for_all_targets():
+    answers = {"a": ["pf", "pe", "pp", "ee"], "b": ["fp", "ff", "pf", "fe"]}
+    trials = [
+        (t, c, r, kind) for t, rows in answers.items() for c, row in enumerate(rows) for r, kind in enumerate(row)
+    ]
+    results = [
+        result(
+            c,
+            Score(name="m", status="error") if kind == "e" else scored(float(kind == "p"), kind == "p"),
+            repeat=r,
+            target=t,
+        )
+        for t, c, r, kind in trials
+    ]
+    found = summarise(run(*results, repeat=2))
+    assert [(one.tally.flips, one.tally.judged_twice, one.flipped.n) for one in found.groups] == [(1, 2, 2), (2, 3, 3)]
+    assert (found.total.flips, found.total.judged_twice, found.total.cases) == (2, 3, 4)
+    assert tally_text(found.groups[0].tally).endswith("1 of 2 cases flipped between repeats")
+    assert tally_text(found.total).endswith("2 of 3 cases flipped between repeats")
+
+
 def test_datasets_and_targets_are_apart_and_a_case_met_by_two_targets_is_one_case():
     results = [result(c, scored(1, True), dataset=d, target=t) for d in "ab" for c in range(3) for t in "xy"]
     found = summarise(run(*results))
@@ -154,7 +176,7 @@ def test_seconds_are_the_quantiles_of_numpy(n):
     assert total.seconds_p95 == pytest.approx(np.percentile(seconds, 95))
 
 
-def test_the_worst_come_first():
+def test_errors_come_first_then_what_failed_the_worst_first():
     results = [
         result(0, scored(1, True)),
         result(1, scored(0.4)),
@@ -168,8 +190,8 @@ def test_the_worst_come_first():
         result(9, scored(0.0, direction="lower")),
     ]
     found = summarise(run(*results)).worst
-    assert [r.trial.case.id for r in found] == ["c5", "c6", "c4", "c3", "c2", "c7", "c1"]
-    assert [r.trial.case.id for r in summarise(run(*results), worst=2).worst] == ["c5", "c6"]
+    assert [r.trial.case.id for r in found] == ["c3", "c5", "c6", "c4", "c2", "c7", "c1"]
+    assert [r.trial.case.id for r in summarise(run(*results), worst=2).worst] == ["c3", "c5"]
     assert summarise(run(*results), worst=0).worst == ()
 
 

@@ -98,6 +98,55 @@ def test_what_is_found_is_what_a_look_at_every_result_finds(store):
     assert browsing.page(ResultFilter(metric="other", low=0.0)).total == 0
 
 
+METADATA = [
+    {"region": "eu", "turns": 3, "user": {"plan": "free tier"}, "langs": ["de", "fr"]},
+    {"region": "EU", "turns": 3.5, "beta": True, "my key": "x%y"},
+    {"region": "us", "turns": "3", "langs": "de", "beta": "true"},
+    {"region": None, "turns": 4, "beta": False, "straße": "é☺"},
+    {"note": "region eu", "langs": {"de": 1}},
+    {},
+    {"seen": [True, 2, "x"]},
+    {"seen": [1, False, "true story"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        pytest.param(ResultFilter(metadata="region", value="eu"), [0], id="a text, its case counts"),
+        pytest.param(ResultFilter(metadata="user.plan", value="free tier"), [0], id="a nested field"),
+        pytest.param(
+            ResultFilter(metadata="my key", value="x%y"), [1], id="a name with a blank, a value with a wildcard"
+        ),
+        pytest.param(ResultFilter(metadata="straße", value="é☺"), [3], id="other letters"),
+        pytest.param(ResultFilter(metadata="turns", value="3", low=3, high=3), [0, 2], id="a number, also as a text"),
+        pytest.param(ResultFilter(metadata="turns", value="3.0", low=3, high=3), [0], id="a number written otherwise"),
+        pytest.param(ResultFilter(metadata="turns", low=3.2), [1, 3], id="a range: texts are no numbers"),
+        pytest.param(ResultFilter(metadata="beta", value="true"), [1, 2], id="true, also as a text"),
+        pytest.param(ResultFilter(metadata="beta", value="1", low=1, high=1), [], id="true is not 1"),
+        pytest.param(ResultFilter(metadata="langs", value="de"), [0, 2], id="an element of a list, not a key"),
+        pytest.param(ResultFilter(metadata="seen", value="true"), [6], id="true as an element of a list"),
+        pytest.param(ResultFilter(metadata="seen", value="1", low=1, high=1), [7], id="true in a list is not 1"),
+        pytest.param(
+            ResultFilter(metadata="seen", value="2.0", low=2, high=2), [6], id="a number in a list written otherwise"
+        ),
+        pytest.param(ResultFilter(metadata="no such", value="eu"), [], id="a field that no case has"),
+        pytest.param(ResultFilter(metadata="region.eu", value="eu"), [], id="a field of something that is no object"),
+        pytest.param(
+            ResultFilter(excluding=(ResultFilter(metadata="region", value="eu"),)),
+            [1, 2, 3, 4, 5, 6, 7],
+            id="all others",
+        ),
+    ],
+)
+def test_cases_are_found_by_their_metadata(store, asked, expected):
+    every = [
+        replace(one, trial=replace(one.trial, case=replace(one.trial.case, metadata=metadata)))
+        for one, metadata in zip(results(len(METADATA)), METADATA, strict=True)
+    ]
+    assert ids(kept(store, every).page(asked)) == [f"case-{number:02}" for number in expected]
+
+
 def test_tokens_and_cost_of_an_output_are_those_of_its_own_calls(store):
     def call(key: str, tokens: int | None, cost: float | None) -> Call:
         request = Request(messages=(Turn(role="user", content=key),))

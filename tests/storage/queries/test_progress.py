@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -178,3 +179,17 @@ def test_the_version_of_a_store_changes_when_anything_is_written_and_only_then(s
         store.run_progress(run.id)
         list(store.run(run.id).results)
         assert version.read() == versions[-1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not delete open files")
+def test_the_version_changes_when_the_store_is_deleted_and_made_again(tmp_path):
+    path = tmp_path / "store.db"
+    open_store(path).close()
+    with open_store(path) as store, contextlib.closing(store.version()) as version:
+        before = version.read()
+        for file in tmp_path.iterdir():
+            file.unlink()
+        with pytest.raises(StoreError, match="store"):
+            version.read()
+        open_store(path).close()
+        assert before != version.read() == version.read()

@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalmark.core.values.case import Usage
@@ -155,6 +156,53 @@ def test_the_neighbours_of_a_session_are_those_that_are_wanted(traffic):
     assert traffic.neighbours(SessionFilter(project="none"), 3) == (None, None)
     assert traffic.names() == (["bank", "shop"], [])
     assert traffic.count() == 6
+
+
+DAYS = ("2026-11-20T23:59:59.999999+00:00", "2026-11-21T00:00:00.000000+00:00", "2026-11-22T09:00:00.000000+00:00")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        pytest.param({"since": date(2026, 11, 21)}, [3, 2], id="from a day on"),
+        pytest.param({"until": date(2026, 11, 21)}, [2, 1], id="to the end of a day"),
+        pytest.param({"since": date(2026, 11, 21), "until": date(2026, 11, 21)}, [2], id="one day"),
+        pytest.param({"until": date.max}, [3, 2, 1], id="to the last day there is"),
+        pytest.param({"seconds": (2.0, None)}, [3, 2], id="from as many seconds"),
+        pytest.param({"seconds": (None, 2.0)}, [2], id="to as many seconds, of those that were measured"),
+        pytest.param({"seconds": (3.0, 3.0)}, [3], id="answers are added up"),
+        pytest.param({"cost": (0.5, None)}, [3], id="the cost of steps, not once more of their answer"),
+        pytest.param({"cost": (0.51, None)}, [], id="more than any cost"),
+        pytest.param({"cost": (None, 9.0)}, [3, 2], id="to a cost, of those that are known"),
+        pytest.param({"cost": (0.1, 1.0), "seconds": (None, 2.0)}, [2], id="both"),
+    ],
+)
+def test_sessions_are_found_by_day_seconds_and_cost(traffic, wanted, numbers):
+    headers = [replace(HEADER, id=f"{n:016x}", started=day) for n, day in enumerate(DAYS)]
+    spans = [
+        replace(SPAN, id="a0", session=headers[0].id, output='"cost":9,"seconds":9'),
+        replace(SPAN, id="a1", session=headers[1].id, seconds=2.0, cost=0.25),
+        replace(SPAN, id="a2", session=headers[2].id, seconds=1.0, cost=7.0),
+        step("s2", "a2", session=headers[2].id, seconds=50.0),
+        step("t2", "s2", session=headers[2].id, seconds=40.0, cost=0.5),
+        replace(SPAN, id="b2", session=headers[2].id, seconds=2.0),
+    ]
+    traffic.add(headers, spans)
+    assert [line.number for line in traffic.browse(SessionFilter(**wanted)).lines] == numbers
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.integers(-1, 7), st.sampled_from([None, 0.25, 0.5, 1.0])), min_size=1, max_size=7),
+    st.sampled_from([0.25, 0.5, 1.0, 1.75]),
+)
+def test_the_cost_of_a_session_is_the_one_that_the_list_shows(tmp_path_factory, made, limit):
+    spans = [step(f"s{n}", f"s{parent}" if parent >= 0 else "", cost=cost) for n, (parent, cost) in enumerate(made)]
+    spent = total_spending(spans).cost
+    with open_store(tmp_path_factory.mktemp("store") / "evalmark.db") as store:
+        store.sessions.add([HEADER], spans)
+        found = store.sessions.browse(SessionFilter(cost=(limit, None))).lines
+    assert bool(found) == (spent is not None and spent >= limit)
 
 
 def test_a_prompt_that_very_many_spans_filled_is_found_too(traffic):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evalmark import Score
 from evalmark.storage.database.schema import STEPS, version
-from evalmark.storage.database.sqlite import open_writable_file
+from evalmark.storage.database.sqlite import open_read_only_file, open_writable_file
 from evalmark.storage.results.stored_results import ResultRow, encode_result
 from evalmark.storage.results.stored_runs import encode_run
 from evalmark.store import open_store
@@ -120,13 +121,21 @@ def test_a_kill_during_a_migration_leaves_the_old_or_the_new_store(doomed, tmp_p
     assert at > 10, "the migration made hardly any write, so nothing was tested"
 
 
-@pytest.mark.parametrize(
-    "each", [pytest.param(4, id="at some writes"), pytest.param(1, id="at every write", marks=pytest.mark.sweep)]
+IN_OWN_UNITS = [
+    replace(result, scores=(*result.scores, Score(name="words", raw=number + 0.5)))
+    for number, result in enumerate(WHOLE)
+]
+"""The results with a score that has a number in a unit of its own, which versions before 11 did not index."""
+INDEXED = sorted(
+    (1, score.name, score.raw if score.value is None else score.value, number)
+    for number, result in enumerate(IN_OWN_UNITS, 1)
+    for score in result.scores
 )
-@pytest.mark.parametrize("how", ["before", "torn", "after"])
-def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(doomed, tmp_path, how, each):
-    reference = tmp_path / "reference.db"
-    db = open_writable_file(reference, print, steps=STEPS[:1])
+
+
+def older_store(path: Path, release: int) -> None:
+    """A finished run in a store of an earlier version."""
+    db = open_writable_file(path, print, steps=STEPS[:1])
     db.execute(
         "insert into run (number, id, plan, suite, status, pass, header) values (1, ?, 'p', 's.yaml', 'complete', 1, ?)",
         (sample.run().id, encode_run(sample.run(status="complete", finished="2026-11-21T15:00:00Z"))),
@@ -134,20 +143,38 @@ def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(d
     columns = [name for name in ResultRow._fields if name != "mode"]
     db.executemany(
         f"insert into result (run, pass, source, {', '.join(columns)}) values (1, 1, 0 {', ?' * len(columns)})",  # noqa: S608
-        [[getattr(encode_result(result).row, name) for name in columns] for result in WHOLE],
+        [[getattr(encode_result(result).row, name) for name in columns] for result in IN_OWN_UNITS],
     )
     db.close()
+    db = open_writable_file(path, print, steps=STEPS[:release])
+    assert version(db) == release
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "each", [pytest.param(4, id="at some writes"), pytest.param(1, id="at every write", marks=pytest.mark.sweep)]
+)
+@pytest.mark.parametrize("how", ["before", "torn", "after"])
+@pytest.mark.parametrize("release", [1, len(STEPS) - 1])
+def test_a_kill_while_an_older_store_is_brought_up_to_date_loses_nothing(doomed, tmp_path, release, how, each):
+    reference = tmp_path / "reference.db"
+    older_store(reference, release)
     at, killed = 1, True
     while killed:
         path = file_in(tmp_path / str(at))
         path.parent.mkdir(parents=True)
         path.write_bytes(reference.read_bytes())
         killed = doomed.do("open_it", tmp_path / str(at), at, how)["killed"]
-        open_store(path).close()
-        assert kept(tmp_path / str(at)) == [result.trial.case.id for result in WHOLE]
-        assert_whole(tmp_path / str(at))
+        with open_store(path) as store:
+            assert store.check().problems == ()
+            (run,) = store.runs()
+            assert list(run.results) == IN_OWN_UNITS
+            assert replace(run, results=()) == sample.run(status="complete", finished="2026-11-21T15:00:00Z")
+        db = open_read_only_file(path)
+        assert db.execute("select run, metric, value, result from scored order by 1, 2, 3, 4").fetchall() == INDEXED
+        db.close()
         at += each
-    assert at > 20, "the migration made hardly any write, so nothing was tested"
+    assert at > 10, "the migration made hardly any write, so nothing was tested"
 
 
 @pytest.mark.parametrize("at", [5, 25, 50, 75, 100])

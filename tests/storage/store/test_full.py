@@ -46,7 +46,8 @@ def survive(path, max_pages: int) -> None:
     with pytest.raises(StoreFullError) as full:
         write_until_full(path, max_pages)
     assert "disk is full" in str(full.value)
-    assert "Everything saved before is kept" in str(full.value)
+    # a label or a recorded session may be what did not fit, so the sentence does not tell everybody to resume a run
+    assert str(full.value).endswith("kept: free disk space and try again; a stopped run can be resumed.")
     with open_store(path) as store:
         assert store.check().sound
         kept = [result.trial.case.id for run in store.runs() for result in run.results]

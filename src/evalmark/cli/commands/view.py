@@ -37,8 +37,6 @@ TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
 """The variable of an access token that replaces the random one. There is no flag, since process lists show flags."""
 _NEAR = 50
 """The newest runs, among which the other suites of a set are looked for."""
-_PREPARE_AFTER = 0.5
-"""Seconds after the start: the first page is loaded by then, and pages that follow can be prepared."""
 
 Run = Annotated[
     str | None,
@@ -102,7 +100,7 @@ def view(  # noqa: PLR0913  each is a flag of the command line
                 run_store,
                 bound.policy,
                 author=_author(),
-                prepare_after=_PREPARE_AFTER,
+                prepares=True,
                 flags=store_flag(location),
                 editor=settings.editor,
             )

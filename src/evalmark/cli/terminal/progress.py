@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from evalmark.core.lazy import LazyModule, need
-from evalmark.core.text import is_plain
+from evalmark.core.text import count, is_plain, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,13 @@ else:
 _SHOWN: "Sequence[tuple[Verdict, str]]" = (
     ("pass", "passed"),
     ("fail", "failed"),
-    ("error", "errors"),
+    ("error", "error"),
     ("unscored", "unscored"),
 )
+
+
+def _counted(trials: int, word: str) -> str:
+    return count(trials, word) if word == "error" else f"{trials} {word}"
 
 
 class Progress:
@@ -40,13 +44,15 @@ class Progress:
         if sys.stderr.isatty() and not quiet and not is_plain(os.environ) and "JPY_PARENT_PID" not in os.environ:
             bar = need("rich.progress")
             console = need("rich.console").Console(stderr=True)
+            whole = need("rich.table").Column(no_wrap=True)  # on narrow terminals only the bar and the name give way
             columns = (
                 bar.TextColumn("{task.description}"),
                 bar.BarColumn(bar_width=24),
-                bar.MofNCompleteColumn(),
+                bar.MofNCompleteColumn(table_column=whole),
                 bar.TextColumn("{task.fields[counts]}"),
-                bar.TimeElapsedColumn(),
+                bar.TimeElapsedColumn(table_column=whole.copy()),
             )
+            self._longest = max(8, console.width // 5)
             self._bar = bar.Progress(*columns, console=console, transient=True)
             self._task = self._bar.add_task("", total=None, counts="", visible=False)
 
@@ -62,13 +68,13 @@ class Progress:
     def begin(self, name: str, total: int | None) -> None:
         """Start the progress of the trials; `total` is None if it is unknown before all rows are read."""
         if self._bar is not None:
-            self._bar.update(self._task, description=name, total=total, visible=True)
+            self._bar.update(self._task, description=one_line(name, self._longest), total=total, visible=True)
 
     def recorded(self, verdicts: "Counter[Verdict]") -> None:
         """Add the verdicts of stored results."""
         self._counts.update(verdicts)
         if self._bar is not None:
-            counts = "  ".join(f"{self._counts[key]} {word}" for key, word in _SHOWN if self._counts[key])
+            counts = "  ".join(_counted(self._counts[key], word) for key, word in _SHOWN if self._counts[key])
             self._bar.update(self._task, advance=verdicts.total(), counts=counts)
 
     def loading(self, name: str, settings: "Settings", folders: "tuple[Path, ...]") -> "Embedder":

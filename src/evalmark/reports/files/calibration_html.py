@@ -12,7 +12,6 @@ from evalmark.stats.agreement.roc import roc_points
 from evalmark.stats.calibration.threshold_calibration import BARRED, CalibratedMetric, Calibration
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_KINDS = ("liked", "disliked")
 
 
 def calibration_as_html(calibration: Calibration) -> Iterator[str]:
@@ -24,9 +23,7 @@ def calibration_as_html(calibration: Calibration) -> Iterator[str]:
 
 def _histogram(one: CalibratedMetric) -> Figure | None:
     learned = one.learned
-    halves = SplitScores(
-        good=one.liked, bad=one.disliked, threshold=learned.threshold, direction=learned.direction, kind_names=_KINDS
-    )
+    halves = SplitScores(good=one.liked, bad=one.disliked, threshold=learned.threshold, direction=learned.direction)
     return draw_split_histogram(halves, one.metric.name)
 
 
@@ -52,6 +49,5 @@ def _roc_chart(one: CalibratedMetric) -> Figure | None:
         chosen=chosen,
         area=learned.auc,
         interval=learned.auc_interval,
-        kind_names=_KINDS,
     )
     return draw_roc(curve, one.metric.name)

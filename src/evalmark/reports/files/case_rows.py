@@ -11,6 +11,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
+from evalmark.reports.html.markdown import plain_text
 from evalmark.reports.html.rich_text import may_be_drawn
 from evalmark.reports.html.timeline import TimelineStep, result_timeline
 from evalmark.reports.text import transcripts, verdicts
@@ -24,6 +25,8 @@ ASKED = 300
 """Characters of an input in a row."""
 ANSWER = 140
 """Characters of an output in its cell, if all of it is below."""
+_START = 4 * ANSWER
+"""Characters of an output whose Markdown is left out of its cell."""
 WHOLE = 500
 """Characters of a plain line that is shown in its cell alone, and not again below."""
 _MOST_STEPS = 500
@@ -104,7 +107,6 @@ def report_rows(results: Iterable[Result], about: RowContext) -> Iterator[Report
 
 def _report_row(result: Result, about: RowContext) -> ReportRow:
     trial, metrics = result.trial, metrics_for(about.run.metrics, result.trial.dataset)
-    scores = {score.name: score for score in verdicts.shown_scores(result)}
     was = None if about.earlier is None else about.earlier.get(trial.id)
     text = result.output.value if result.output.error is None else result.output.error
     return ReportRow(
@@ -115,7 +117,7 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
         asked=input_title(trial.case.input, trial.case.id, trial.position, ASKED),
         answer=one_line(text, ANSWER) if result.output.error is not None else _cell_text(text),
         expected="" if trial.case.expected is None else _cell_text(trial.case.expected),
-        cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
+        cells=_cells(result, metrics, about.columns),
         seconds=result.output.seconds if about.times else None,
         waited=result.output.waited if about.times else None,
         tags=tuple(one_line(tag, 100) for tag in trial.case.tags[:_MOST_TAGS]),
@@ -132,7 +134,26 @@ def _is_whole(value: Any) -> bool:
 
 
 def _cell_text(value: Any) -> str:
-    return value if _is_whole(value) else one_line(value, ANSWER)
+    if _is_whole(value):
+        return str(value)
+    return one_line(_plain(value) if isinstance(value, str) else value, ANSWER)
+
+
+def _plain(text: str) -> str:
+    """Leave out the Markdown of the beginning, which is all that a cell shows; JSON and short lines such as "- 1" stay."""
+    if text.lstrip().startswith(("{", "[")) or (len(text) <= ANSWER and "\n" not in text):
+        return text
+    start = text[:_START]
+    return f"{plain_text(start)} {text[_START : _START + ANSWER]}" if len(text) > _START else str(plain_text(start))
+
+
+def _cells(result: Result, metrics: Mapping[str, Metric], columns: Iterable[str]) -> tuple[MetricCell, ...]:
+    scores = {score.name: score for score in verdicts.shown_scores(result)}
+    cells = tuple(_cell(scores.get(name), metrics.get(name)) for name in columns)
+    if result.output.error is None or any(cell.kind for cell in cells):
+        return cells
+    # The first cell stands for all of them, and covers their columns.
+    return tuple(MetricCell("none", "" if at else "not scored", "") for at in range(len(cells)))
 
 
 def _cell(score: Score | None, metric: Metric | None) -> MetricCell:

@@ -4,6 +4,7 @@
   const table = document.querySelector("table.all");
   const byId = (id) => document.getElementById(id);
   const form = document.querySelector("form.filters");
+  const more = form.querySelector("details");
   const heads = [...table.tHead.rows[0].cells];
   const run = table.dataset.run;
   const RANKS = { error: 0, fail: 1, unscored: 2, ungated: 3, pass: 4, worse: 0, other: 1, new: 2, "": 3, better: 4 };
@@ -35,6 +36,7 @@
 
   const fillIn = () => {
     for (const field of form.elements) if (field.name) field.value = state[field.name] ?? "";
+    if ([...more.querySelectorAll("input, select")].some((field) => field.value)) more.open = true;
   };
 
   // A link opens a case or one of its texts, even if it is filtered out.
@@ -271,6 +273,7 @@
   const tags = new Set(rows.flatMap((row) => (row.body.dataset.t ?? "").split("\n")).filter(Boolean));
   byId("tags").append(...[...tags].sort(words.compare).slice(0, 500).map((value) => made("option", { value })));
   if (!tags.size) form.elements.tag.closest("label").remove();
+  more.hidden = !more.querySelector("input, select");
 
   let waiting = 0;
   form.hidden = false;

@@ -57,7 +57,7 @@ def _table(comparison: Comparison, target: TargetChange, heads: SideNames) -> st
         f"| metric | n | {markdown_text(heads.before)} | {markdown_text(heads.now)} | difference | {100 * comparison.level:g} % interval | p | verdict |",
         "|:--|--:|--:|--:|--:|:--|--:|:--|",
     ]
-    for row in comparison_text.change_rows(target):
+    for row in comparison_text.change_rows(target, comparison.gate):
         cells = [
             markdown_text(row.metric),
             row.n,

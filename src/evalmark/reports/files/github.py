@@ -65,7 +65,7 @@ def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
     yield f"{' · '.join(map(markdown_text, _facts(run, summary, options)))}\n\n"
     yield "".join(overview_in_markdown(run, split_overview(run, summary)))
     for group in summary.groups:
-        yield "".join(group_markdown(group, summary))
+        yield "".join(group_markdown(group, summary, run.gate))
     yield from outputs_markdown(run) if has_unscored_outputs(summary) else ()
     yield "".join(markdown_list("### Judges compared", agreement_rows(summary.agreements)))
     yield "".join(markdown_list("### Model calls", spent_lines(run) if options.times else []))

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from evalmark.core.text import cut, display_text, one_line, unwrap_single_input
-from evalmark.core.values.run import Metric, Run, metrics_for
+from evalmark.core.values.run import Gate, Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import numbers, variance, verdicts
+from evalmark.reports.text.gate_marks import needed_mean
 from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
 from evalmark.reports.text.outputs import output_table
@@ -82,14 +83,14 @@ def _output_cell(result: Result | None) -> str:
     return one_line(result.output.value, _CELL) if error is None else f"error: {one_line(error, _CELL)}"
 
 
-def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
+def group_markdown(group: SummaryGroup, summary: Summary, gate: Gate | None) -> Iterator[str]:
     """Yield a group: how trials ended, a table of metrics, and remarks."""
     yield f"### {markdown_text(group_title(group, summary))}\n\n"
     if endings := verdicts.tally_text(group.tally, has_metrics=bool(group.metrics)):
         yield f"{markdown_text(endings)}\n\n"
     if not group.metrics:
         return
-    yield _table(group)
+    yield _table(group, gate)
     if any(metric.direction == "lower" for metric in group.metrics):
         yield "↓ lower is better\n\n"
     yield from markdown_list("", all_remarks(group))
@@ -105,7 +106,7 @@ def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
         yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", lines), "</details>\n\n"))
 
 
-def metrics_table(group: SummaryGroup, summary: Summary) -> str:
+def metrics_table(group: SummaryGroup, summary: Summary, gate: Gate | None) -> str:
     """Format a group as a short table: a row for each metric with its mean, interval and pass rate."""
     lines = [
         f"| {markdown_text(one_line(group_title(group, summary), 100))} | n | mean | 95 % interval | passed |",
@@ -113,7 +114,8 @@ def metrics_table(group: SummaryGroup, summary: Summary) -> str:
     ]
     for metric in table_metrics(group):
         name = markdown_text(one_line(metric.name, 80)) + (" ↓" if metric.direction == "lower" else "")
-        mean = f"{markdown_text(mean_text(metric))} {markdown_text(numbers.mean_unit(metric))}".strip()
+        needed = needed_mean(metric, gate)
+        mean = f"{markdown_text(mean_text(metric, needed))} {markdown_text(numbers.mean_unit(metric, needed))}".strip()
         lines.append(f"| {name} | {metric.n:,} | {mean} | {mean_interval(metric)} | {share_text(metric.pass_rate)} |")
     return "\n".join(lines) + "\n\n" if group.metrics else ""
 
@@ -123,16 +125,17 @@ def _small_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {line} |\n" for line in lines) + "\n"
 
 
-def _table(group: SummaryGroup) -> str:
+def _table(group: SummaryGroup, gate: Gate | None) -> str:
     lines = [
         "| metric | n | mean | 95 % interval | method | low to high | passed | unscored | errors |",
         "|:--|--:|--:|--:|:--|:--|--:|--:|--:|",
     ]
     for metric in table_metrics(group):
+        needed = needed_mean(metric, gate)
         cells = [
             markdown_text(metric.name) + (" ↓" if metric.direction == "lower" else ""),
             f"{metric.n:,}",
-            f"**{markdown_text(mean_text(metric))}** {markdown_text(numbers.mean_unit(metric))}".strip(),
+            f"**{markdown_text(mean_text(metric, needed))}** {markdown_text(numbers.mean_unit(metric, needed))}".strip(),
             mean_interval(metric),
             metric.interval.method,
             block_bars(metric.bins),

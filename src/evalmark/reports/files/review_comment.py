@@ -83,7 +83,7 @@ def _parts(run: Run, summary: Summary | None, options: ReportOptions) -> Iterato
         )
         + "\n\n"
     )
-    yield from (metrics_table(group, summary) for group in summary.groups)
+    yield from (metrics_table(group, summary, run.gate) for group in summary.groups)
     if comparison is not None:
         yield f"#### Against {markdown_text(comparison_text.run_labels(comparison)[1])}\n\n"
         yield from comparison_body(comparison, limit=MOST_CASES)

@@ -56,7 +56,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "comparison": options.comparison,
         "sides": overview_tables(run, split_overview(run, summary)),
         "more": _more(run, summary, options),
-        "looking": [(row.id, row.name) for row in listing.worst] if verdict.scored else [],
+        "looking": listing.worst if verdict.scored else [],
         "columns": context.columns,
         "timed": timed,
         "has_baseline": has_baseline,
@@ -153,6 +153,7 @@ def _widths(context: RowContext, summary: Summary, *, timed: bool) -> str:
         f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
     )
     heads_css = _card_heads(context, timed=timed)
+    heads_css += f"@media screen and (min-width:60.01rem){{.all .none:not(.none + .none){{grid-column:span {len(heads) or 1}}}}}\n"
     if len(context.columns) <= _UNBROKEN:
         heads_css += "@media print{.all>thead>tr>*{overflow-wrap:normal}}\n"
     return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n{heads_css}"

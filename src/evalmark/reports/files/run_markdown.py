@@ -33,7 +33,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: ReportOptions
         yield from comparison_body(options.comparison)
     yield from overview_in_markdown(run, split_overview(run, summary))
     for group in summary.groups:
-        yield from group_markdown(group, summary)
+        yield from group_markdown(group, summary, run.gate)
     yield from markdown_list("### Judges compared", agreement_rows(summary.agreements))
     if has_unscored_outputs(summary):
         yield from outputs_markdown(run)

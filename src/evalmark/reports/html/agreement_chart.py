@@ -18,7 +18,7 @@ from evalmark.reports.text.numbers import (
     with_minus,
 )
 from evalmark.stats.calibration.labelled_scores import MetricSeparation
-from evalmark.stats.inference.intervals import Interval, Share, wilson
+from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.summary import JudgeAgreement, Summary, SummaryGroup
 
 from .svg import RIGHT, WIDE, Figure, Unit, axis, extent, path, sentences, shape, svg, text_element, x_axis
@@ -190,10 +190,8 @@ def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
     names = ["", *summary.metric_names]
     for name, group in product(names, summary.groups):
         if not name:
-            flips, cases = group.tally.flips, group.tally.cases
-            if flips is not None:
-                share = Share(passed=flips, n=cases, value=flips / cases, interval=wilson(flips, cases))
-                yield f"outputs{_target_phrase(group, summary, 'of')}", share
+            if group.flipped is not None:
+                yield f"outputs{_target_phrase(group, summary, 'of')}", group.flipped
             continue
         steady = next((metric.steadiness for metric in group.metrics if metric.name == name), None)
         label = one_line(name, 30) + _target_phrase(group, summary, "on")

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -74,7 +75,7 @@ def _file(name: str) -> str:
 
 
 def standalone_values(style: str = "", script: str = "") -> dict[str, Any]:
-    """Values for `standalone.html`: style sheet, script and content security policy.
+    """Values for `standalone.html`: style sheet, script, content security policy and the version of evalmark.
 
     The policy allows only these two, by their hashes.
     """
@@ -86,7 +87,12 @@ def standalone_values(style: str = "", script: str = "") -> dict[str, Any]:
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    return {"policy": Markup("; ".join(policy)), "style": Markup(style), "script": Markup(script)}  # noqa: S704  trusted files
+    return {
+        "policy": Markup("; ".join(policy)),  # noqa: S704  trusted files, here and below
+        "style": Markup(style),  # noqa: S704
+        "script": Markup(script),  # noqa: S704
+        "made_by": f"evalmark {version('evalmark')}",
+    }
 
 
 def _hash(text: str) -> str:
@@ -112,7 +118,7 @@ SHORTCUTS = (
     Shortcut(("u", "d"), "label it good (thumb up) or bad (thumb down)", "labels"),
     Shortcut(("c",), "write a comment", "labels"),
     Shortcut(("r", "w"), "on the page of a case: say that a score is right or wrong", "viewer"),
-    Shortcut(("1", "9"), "on the page of a case: go to a score and open its reason", "viewer"),
+    Shortcut(("1 to 9",), "on the page of a case: go to a score and open its reason", "viewer"),
     Shortcut(("e", "x"), "in a timeline: go to the next failed step, unfold all steps", "viewer"),
     Shortcut(("s", "z"), "in a queue: skip, undo", "viewer"),
     Shortcut(

@@ -1,13 +1,13 @@
 """Histograms of scores: of all outputs, and of good against bad outputs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from evalmark.core.text import count, one_line
 from evalmark.reports.text.calibration import BIN_WIDTH, bin_counts
-from evalmark.reports.text.numbers import DASH, limit_text
+from evalmark.reports.text.numbers import DASH, limit_text, percent
 from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.summary.summary import MetricSummary
 
@@ -34,6 +34,8 @@ from .svg import (
 
 _END = 0.4
 """Part of the axis that a half's name may take."""
+_ANSWER, _ANSWER_TEXT = 32, 96
+"""Distance of the bars of yes and no, and room for the numbers beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +46,23 @@ class SplitScores:
     bad: Sequence[float]
     threshold: float | None
     direction: Direction
-    kind_names: tuple[str, str] = ("liked", "disliked")
-    """Names of the two kinds."""
 
 
-def draw_histogram(metric: MetricSummary, target: str = "") -> Figure | None:
-    """Draw a histogram of ten bins with the threshold; None without scores."""
+BinLink = Callable[[str, float | None, float | None], str]
+"""Returns the address that lists the cases of a bin: the metric, and the ends of the bin, None at the ends of the scale."""
+
+
+def can_list_bins(metric: MetricSummary) -> bool:
+    """Return whether a filter on the scores selects exactly those that a bin counts."""
+    return metric.scale == "value" and (metric.low, metric.high) == (0.0, 1.0) and metric.n == metric.scored
+
+
+def draw_histogram(metric: MetricSummary, target: str = "", link: BinLink | None = None) -> Figure | None:
+    """Draw a histogram of ten bins with the threshold; None without scores. With `link`, each bar leads to its cases."""
     if not metric.bins:
         return None
+    if metric.truths:
+        return _draw_answers(metric, target, link)
     across = _scores(metric.low, metric.high)
     up = axis(0, max(metric.bins), (HIGH - BOTTOM, TOP), unit="count", most=5)
     rows = bin_rows(metric)
@@ -62,7 +73,11 @@ def draw_histogram(metric: MetricSummary, target: str = "") -> Figure | None:
         if n:
             top = min(up.at(n), up.at(0) - 1.5)
             description = f"{step}: {n:,}"
-            parts.append(_bar("bar", (left, right, top, up.at(0)), description))
+            bar = _bar("bar", (left, right, top, up.at(0)), "" if link else description)
+            if link is not None:
+                ends = (None if edge in (0, len(rows)) else metric.low + wide * edge for edge in (number, number + 1))
+                bar = _linked(bar, (left, right, up.at(0)), link(metric.name, *ends), f"{description}: list the cases")
+            parts.append(bar)
     parts += x_axis(across, HIGH - BOTTOM, (metric.unit if metric.scale == "raw" else "") or "score")
     limit = metric.threshold if metric.scale == "value" else None
     parts += _limit(across, limit, metric.direction, (TOP, HIGH - BOTTOM))
@@ -73,12 +88,46 @@ def draw_histogram(metric: MetricSummary, target: str = "") -> Figure | None:
         "" if limit is None else f"the dashed line is the threshold: {limit_text(metric.direction, limit)} passes",
         "lower is better" if metric.direction == "lower" else "",
     )
-    title = f"How the scores of {one_line(metric.name, 80)} spread{f', {target}' if target else ''}"
+    title = _title(metric, target)
     left_out = metric.scored - metric.n
     return Figure(
-        picture=svg((WIDE, HIGH), title, description, parts),
+        picture=svg((WIDE, HIGH), title, description, parts, role="group" if link else "img"),
         heads=("score", "outputs"),
         rows=tuple((step, f"{n:,}") for step, n in rows),
+        notes=(f"{count(left_out, 'non-numeric score')} not shown.",) if left_out else (),
+        about=title,
+    )
+
+
+def _title(metric: MetricSummary, target: str) -> str:
+    return f"How the scores of {one_line(metric.name, 80)} spread{f', {target}' if target else ''}"
+
+
+def _draw_answers(metric: MetricSummary, target: str, link: BinLink | None) -> Figure:
+    """Draw the scores of a metric of yes and no as two bars with their numbers."""
+    rows = bin_rows(metric)
+    total, most = sum(n for _, n in rows), max(n for _, n in rows)
+    parts: list[Markup] = []
+    for number, (answer, n) in enumerate(rows):
+        y, width = 4.0 + _ANSWER * number, max(1.5, (WIDE - LEFT - _ANSWER_TEXT) * n / most)
+        words = f"{n:,} ({percent(n / total)})"
+        drawn = text_element(LEFT - 8, y + 17, answer, "named", "end")
+        drawn += (
+            shape("rect", "bar", "" if link else f"{answer}: {n:,}", x=LEFT, y=y, width=width, height=24) if n else ""
+        )
+        drawn += text_element(LEFT + (width if n else 0) + 7, y + 17, words, "named")
+        if link is not None and n:
+            ends = (None, 0.5) if answer == "no" else (0.5, None)
+            area = shape("rect", "hit", x=0, y=y - 2, width=WIDE, height=28)
+            drawn = _link(link(metric.name, *ends), f"{answer}: {n:,}: list the cases", area + drawn)
+        parts.append(drawn)
+    title = _title(metric, target)
+    description = sentences(f"{count(total, 'score')}: {rows[0][1]:,} no, {rows[1][1]:,} yes")
+    left_out = metric.scored - metric.n
+    return Figure(
+        picture=svg((WIDE, 2 * _ANSWER), title, description, parts, role="group" if link else "img"),
+        heads=("score", "outputs"),
+        rows=tuple((answer, f"{n:,}") for answer, n in rows),
         notes=(f"{count(left_out, 'non-numeric score')} not shown.",) if left_out else (),
         about=title,
     )
@@ -112,30 +161,27 @@ def draw_split_histogram(scores: SplitScores, name: str) -> Figure | None:
     middle = (TOP + HIGH - BOTTOM) / 2
     across = axis(0, 1, (LEFT, WIDE - RIGHT))
     parts: list[Markup] = []
-    for counts, kind, kind_name, end in (
-        (good, "good", scores.kind_names[0], TOP),
-        (bad, "bad", scores.kind_names[1], HIGH - BOTTOM),
-    ):
+    for counts, kind, end in ((good, "good", TOP), (bad, "bad", HIGH - BOTTOM)):
         up = axis(0, max(counts.values(), default=1), (middle, float(end)), unit="count", most=3)
         parts += [path("grid", (LEFT, up.at(tick)), (WIDE - RIGHT, up.at(tick))) for tick in up.ticks[1:]]
         parts += [text_element(LEFT - 5, up.at(tick) + 4, tick_label, anchor="end") for tick, tick_label in _ticked(up)]
         for step, n in sorted(counts.items()):
             left, right = (across.at(edge) for edge in _edges(step, scores))
             y = sorted((up.at(n), middle))
-            tooltip = f"{_step(step, scores)}: {n:,} {kind_name}"
+            tooltip = f"{_step(step, scores)}: {n:,} {kind}"
             parts.append(_bar(kind, (left, right, y[0], y[1]), tooltip))
     parts.append(path("axis", (LEFT, middle), (WIDE - RIGHT, middle)))
     parts += x_axis(across, HIGH - BOTTOM, "score")
     parts += _limit(across, scores.threshold, scores.direction, (TOP, HIGH - BOTTOM))
-    parts.append(_half_name(good, scores, f"{scores.kind_names[0]} ({len(scores.good):,})", TOP + 9))
-    parts.append(_half_name(bad, scores, f"{scores.kind_names[1]} ({len(scores.bad):,})", HIGH - BOTTOM - 5))
-    title = f"Scores of {one_line(name, 80)}, {scores.kind_names[0]} against {scores.kind_names[1]}"
+    parts.append(_half_name(good, scores, f"good ({len(scores.good):,})", TOP + 9))
+    parts.append(_half_name(bad, scores, f"bad ({len(scores.bad):,})", HIGH - BOTTOM - 5))
+    title = f"Scores of {one_line(name, 80)}, good against bad"
     rows = tuple(
         (_step(step, scores), f"{good.get(step, 0):,}", f"{bad.get(step, 0):,}") for step in sorted({*good, *bad})
     )
     return Figure(
         picture=svg((WIDE, HIGH), title, _description(scores), parts),
-        heads=("score", *scores.kind_names),
+        heads=("score", "good", "bad"),
         rows=rows,
         about=title,
     )
@@ -163,11 +209,10 @@ def _bars(values: Sequence[float], scores: SplitScores) -> Mapping[int, int]:
 
 
 def _description(scores: SplitScores) -> str:
-    good, bad = scores.kind_names
     passes = "" if scores.threshold is None else f"{limit_text(scores.direction, scores.threshold)} passes"
     return sentences(
-        f"scores of {count(len(scores.good), 'output')} that are {good} above the line, of {len(scores.bad):,} that are "
-        f"{bad} below it, each with a scale of its own",
+        f"scores of {count(len(scores.good), 'output')} that are good above the line, of {len(scores.bad):,} that are "
+        "bad below it, each with a scale of its own",
         f"the dashed line is the threshold: {passes}" if passes else "there is no threshold",
     )
 
@@ -188,6 +233,17 @@ def _bar(kind: str, sides: tuple[float, float, float, float], tooltip: str) -> M
     )
 
 
+def _linked(bar: Markup, sides: tuple[float, float, float], href: str, tooltip: str) -> Markup:
+    """Make a bar a link; a low bar can be hit anywhere above it."""
+    left, right, bottom = sides
+    area = shape("rect", "hit", x=left, y=float(TOP), width=right - left, height=bottom - TOP)
+    return _link(href, tooltip, area + bar)
+
+
+def _link(href: str, tooltip: str, drawn: Markup) -> Markup:
+    return Markup('<a href="{}" aria-label="{}"><title>{}</title>{}</a>').format(href, tooltip, tooltip, drawn)
+
+
 def _limit(across: Axis, limit: float | None, direction: Direction, ends: tuple[float, float]) -> list[Markup]:
     if limit is None or not across.low <= limit <= across.high:
         return []
@@ -195,7 +251,8 @@ def _limit(across: Axis, limit: float | None, direction: Direction, ends: tuple[
     label = limit_text(direction, limit)
     half = text_width(label) / 2
     at = min(WIDE - half, max(across.start + half, x))  # beside the numbers of the other axis
-    return [path("cut", (x, ends[0]), (x, ends[1])), text_element(at, ends[0] - 4, label, "named", "middle")]
+    line = (x, ends[0]), (x, ends[1])
+    return [path("cut-edge", *line), path("cut", *line), text_element(at, ends[0] - 4, label, "named", "middle")]
 
 
 def _edges(step: int, scores: SplitScores) -> tuple[float, float]:

@@ -74,6 +74,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        optimized=False,  # constants are not worth the time that it takes to find them
         bytecode_cache=_compiled_templates(),
     )
     made.filters |= {
@@ -84,6 +85,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "duration": numbers.duration,
         "money": money.money,
         "percent": numbers.percent,
+        "rate": numbers.rate,
         "mark": lambda kind: _MARKS.get(kind, "·"),
         "word": _word,
         "number": lambda n: f"{n:,}",

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from evalmark.core.values.label import Label
 from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result
-from evalmark.reports.text import titles
+from evalmark.reports.text import numbers, titles
 from evalmark.reports.text.calibration import unused_labels
 from evalmark.stats.calibration.evidence import LabelEvidence, evidence_from_results
 from evalmark.stats.calibration.labelled_scores import LabelledScores
+from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.stats.summary.pareto import CostCollector, PriceLookup, TargetCost
-from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.summary import MetricSummary, Summary
 
 from .agreement_chart import PEOPLE, draw_agreement
-from .histograms import draw_histogram, merge_metrics
+from .histograms import BinLink, can_list_bins, draw_histogram, merge_metrics
 from .roc import draw_separation
 from .svg import Figure
 
@@ -41,6 +42,8 @@ class MetricCharts:
     """Charts of one metric."""
 
     metric: Metric
+    figures: str
+    """Mean with interval, and how many outputs passed; empty if several datasets or targets have their own."""
     whole: Figure | None
     """Histogram of all scores; None if ranges differ."""
     spreads: Sequence[tuple[str, Figure]]
@@ -51,12 +54,17 @@ class MetricCharts:
 
 
 def metric_charts(
-    run: Run, summary: Summary, kinds: Mapping[str, tuple[Figure | None, Figure | None]]
+    run: Run,
+    summary: Summary,
+    kinds: Mapping[str, tuple[Figure | None, Figure | None]],
+    link: BinLink | None = None,
+    names: Sequence[str] | None = None,
 ) -> Iterator[MetricCharts]:
-    """Yield the charts of each metric of a run."""
+    """Yield the charts of each metric of a run, or of those in `names`; with `link`, the bars of a metric lead to their cases."""
     metrics = _metrics(run)
-    for name in summary.metric_names:
-        groups = [(group, metric) for group in summary.groups for metric in group.metrics if metric.name == name]
+    of_groups = [(group, {metric.name: metric for metric in group.metrics}) for group in summary.groups]
+    for name in summary.metric_names if names is None else names:
+        groups = [(group, by_name[name]) for group, by_name in of_groups if name in by_name]
         drawn = [
             (title, one)
             for group, metric in groups
@@ -66,12 +74,25 @@ def metric_charts(
         halves, roc = kinds.get(name, (None, None))
         yield MetricCharts(
             metric=metrics.get(name) or Metric(name=name),
-            whole=None if whole is None else draw_histogram(whole),
+            figures=_figures(groups[0][1]) if len(groups) == 1 else "",
+            whole=None if whole is None else draw_histogram(whole, link=link if can_list_bins(whole) else None),
             spreads=drawn[:_MOST] if len(drawn) > 1 else (),
             left_out=max(0, len(drawn) - _MOST),
             halves=halves,
             roc=roc,
         )
+
+
+def _figures(metric: MetricSummary) -> str:
+    """Write the mean of a metric with its interval, and how many outputs passed."""
+    if metric.mean is None:
+        return ""
+    name = "yes" if metric.truths else "mean"
+    interval = f" ({numbers.mean_interval(metric)})" if metric.interval.known else ""
+    rate = metric.pass_rate
+    is_told = metric.truths and rate.value == metric.mean
+    passed = f"; {rate.passed:,} of {rate.n:,} passed" if rate.n and not is_told else ""
+    return f"{name} {numbers.mean_text(metric)}{interval}{passed}"
 
 
 def _metrics(run: Run) -> Mapping[str, Metric]:
@@ -94,7 +115,9 @@ def result_charts(
         evidence_from_results(run.id, run.results, labels) if labels and not against else LabelEvidence(labelled=())
     )
     scores = LabelledScores(
-        (metric for name, metric in _metrics(run).items() if name != against), _truth(against, evidence)
+        (metric for name, metric in _metrics(run).items() if name != against),
+        _truth(against, evidence),
+        ClusterFinder(run).find,
     )
     costs = CostCollector(prices)
     adding = [*([scores.add] if against or evidence.labelled else []), *([costs.add] if summary.by_target else [])]
@@ -102,9 +125,10 @@ def result_charts(
         for add in adding:
             add(result)
     separated, by_target = scores.separated(), {cost.target: cost for cost in costs.found()}
-    kind_names = ("good", "bad") if against else ("liked", "disliked")
+    # only some of the numbers of such a metric happen to lie between 0 and 1
+    in_units = {metric.name for metric in summary.metrics if metric.scale != "value"}
     return ResultCharts(
-        kinds={one.metric.name: draw_separation(one, kind_names) for one in separated},
+        kinds={one.metric.name: draw_separation(one) for one in separated if one.metric.name not in in_units},
         agreement=draw_agreement(separated, summary.agreements, against or PEOPLE),
         costs=tuple(by_target[target] for target in run.in_order(by_target)),
         outputs=scores.outputs,

@@ -70,8 +70,6 @@ class RocCurve:
     chosen: OperatingPoint | None = None
     area: float | None = None
     interval: Interval | None = None
-    kind_names: tuple[str, str] = ("good", "bad")
-    """Names of the two kinds of outputs."""
 
 
 def draw_roc(curve: RocCurve, name: str) -> Figure | None:
@@ -81,12 +79,11 @@ def draw_roc(curve: RocCurve, name: str) -> Figure | None:
     """
     if not curve.points or not curve.points[-1].good or not curve.points[-1].bad:
         return None
-    good, bad = curve.kind_names
     across = axis(0, 1, (LEFT, WIDE - RIGHT), unit="share")
     up = axis(0, 1, (HIGH - BOTTOM, TOP), unit="share")
     points = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(curve.points)]
-    parts = y_axis(up, LEFT, WIDE - RIGHT, f"{good} outputs that pass")
-    parts += x_axis(across, HIGH - BOTTOM, f"{bad} outputs that pass")
+    parts = y_axis(up, LEFT, WIDE - RIGHT, "good outputs that pass")
+    parts += x_axis(across, HIGH - BOTTOM, "bad outputs that pass")
     parts.append(path("chance", (across.start, up.start), (across.end, up.end)))
     parts.append(path("curve", *points))
     chosen = curve.chosen
@@ -101,14 +98,14 @@ def draw_roc(curve: RocCurve, name: str) -> Figure | None:
         parts += [] if box is None else [label_element(box, chosen.words)]
     title = f"ROC of {one_line(name, 80)}"
     description = sentences(
-        f"for each threshold the share of {bad} outputs that pass, to the right, and of {good} ones, upwards",
+        "for each threshold the share of bad outputs that pass, to the right, and of good ones, upwards",
         _area(curve),
         _rates(curve),
         "the dashed line is chance",
     )
     return Figure(
         picture=svg((WIDE, HIGH), title, description, parts, "square"),
-        heads=("threshold", f"{good} that pass", f"{bad} that pass"),
+        heads=("threshold", "good that pass", "bad that pass"),
         rows=_rows(curve),
         notes=tuple(note for note in (_area(curve), _rates(curve)) if note),
         about=title,
@@ -132,7 +129,7 @@ def _area(curve: RocCurve) -> str:
         return ""
     interval = "" if curve.interval is None else calibration.interval_with_method(curve.interval)
     last = curve.points[-1]
-    return f"AUC {curve.area:z.3f}{interval}, of {last.good:,} {curve.kind_names[0]} and {last.bad:,} {curve.kind_names[1]} outputs"
+    return f"AUC {curve.area:z.3f}{interval}, of {last.good:,} good and {last.bad:,} bad outputs"
 
 
 def _rates(curve: RocCurve) -> str:
@@ -141,9 +138,9 @@ def _rates(curve: RocCurve) -> str:
         return ""
     missed = chosen.good - chosen.good_passed
     return (
-        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, f'{curve.kind_names[1]} output')} "
+        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, 'bad output')} "
         f"({percent(chosen.bad_passed / chosen.bad)}), false fails {missed:,} of "
-        f"{count(chosen.good, f'{curve.kind_names[0]} output')} ({percent(missed / chosen.good)})"
+        f"{count(chosen.good, 'good output')} ({percent(missed / chosen.good)})"
     )
 
 
@@ -177,16 +174,14 @@ def _count_of_total(passed: int, n: int) -> str:
     return f"{passed:,} of {n:,} ({percent(passed / n)})"
 
 
-def draw_separation(separation: MetricSeparation, kind_names: tuple[str, str]) -> tuple[Figure | None, Figure | None]:
-    """Draw the split histogram and the ROC curve of a metric; `kind_names` name good and bad outputs.
+def draw_separation(separation: MetricSeparation) -> tuple[Figure | None, Figure | None]:
+    """Draw the split histogram and the ROC curve of a metric.
 
     The ring shows the run's verdicts; it may lie off the curve if the metric does more than compare with a threshold.
     """
     name, table = separation.metric.name, separation.compared.confusion
     good, bad = ([value for value in values if 0 <= value <= 1] for values in (separation.good, separation.bad))
-    halves = SplitScores(
-        good=good, bad=bad, threshold=_within(separation), direction=separation.direction, kind_names=kind_names
-    )
+    halves = SplitScores(good=good, bad=bad, threshold=_within(separation), direction=separation.direction)
     if not separation.good or not separation.bad:
         return draw_split_histogram(halves, name), None
     points = roc_points(
@@ -207,8 +202,7 @@ def draw_separation(separation: MetricSeparation, kind_names: tuple[str, str]) -
         direction=separation.direction,
         chosen=chosen if table.n else None,
         area=area,
-        interval=auc_interval(area, len(separation.good), len(separation.bad)),
-        kind_names=kind_names,
+        interval=auc_interval(area, separation.good_cases, separation.bad_cases),
     )
     return draw_split_histogram(halves, name), draw_roc(roc, name)
 

@@ -5,14 +5,16 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from evalmark.reports.text.numbers import percent
 from evalmark.stats.comparison.change import MetricChange
-from evalmark.stats.inference.intervals import Interval
+from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.summary import MetricSummary
 
 _WIDTH, _HEIGHT, _EDGE = 144, 16, 4
 _LASTING = 96
 _SCORE = 64
 """The width of the bar of a score."""
+_BINS_WIDTH = 110
 
 
 def draw_interval(
@@ -54,25 +56,49 @@ def draw_score(value: float | None, limit: float | None) -> Markup:
     return _svg(_SCORE, 12, parts)
 
 
-def draw_bins(bins: Sequence[int]) -> Markup:
-    """Draw a small histogram; empty without scores."""
+def draw_bins(metric: MetricSummary) -> Markup:
+    """Draw a small histogram, of a metric of yes and no with two bars; empty without scores."""
+    bins = [n for _, n in bin_rows(metric)]
     top = max(bins, default=0)
     if not top:
         return Markup()
+    step = min(28, _BINS_WIDTH // len(bins))
     bars = [
-        f'<rect class="bar" x="{11 * index}" y="{22 - height:.1f}" width="9" height="{height:.1f}" rx="1"/>'
+        f'<rect class="bar" x="{step * index}" y="{22 - height:.1f}" width="{step - 2}" height="{height:.1f}" rx="1"/>'
         for index, n in enumerate(bins)
         if (height := max(1.5, 21 * n / top) if n else 0)
     ]
-    return _svg(11 * len(bins), 24, [f'<path class="axis" d="M0 22.5H{11 * len(bins) - 2}"/>', *bars])
+    return _svg(_BINS_WIDTH, 24, [f'<path class="axis" d="M0 22.5H{step * len(bins) - 2}"/>', *bars])
 
 
 def bin_rows(metric: MetricSummary) -> list[tuple[str, int]]:
-    """Rows of the histogram's table: bin and count."""
+    """Rows of the histogram's table: bin and count, or no and yes."""
+    if metric.truths and metric.bins:
+        return [("no", metric.bins[0]), ("yes", metric.bins[-1])]
     steps = len(metric.bins)
     width = (metric.high - metric.low) / steps if steps else 0.0
     edges = [f"{metric.low + width * index:.3g}" for index in range(steps + 1)]
     return [(f"{edges[index]} \u2013 {edges[index + 1]}", n) for index, n in enumerate(metric.bins)]
+
+
+def draw_rates(newest_first: Sequence[Share]) -> Markup:
+    """Draw the pass rates of a suite's runs as a small line, the oldest at the left; empty for fewer than two.
+
+    The rates stand between 0 and 1 on the scale. Runs without a rate are left out.
+    """
+    rates = [share.value for share in reversed(newest_first) if share.value is not None]
+    if len(rates) < 2:
+        return Markup()
+    points = [(2 + 6 * number, 14 - 12 * rate) for number, rate in enumerate(rates)]
+    line = "L".join(f"{x} {y:.1f}" for x, y in points)
+    x, y = points[-1]
+    drawn = _svg(
+        4 + 6 * (len(rates) - 1),
+        16,
+        [f'<path class="rates" d="M{line}"/>', f'<circle class="dot" cx="{x}" cy="{y:.1f}" r="2"/>'],
+    )
+    words = Markup('<span class="visually-hidden"> over {} runs from {}</span>')
+    return drawn + words.format(len(rates), percent(rates[0]))
 
 
 def draw_time_span(begin: float, end: float) -> Markup:

@@ -14,7 +14,7 @@ from evalmark.stats.inference.intervals import Interval
 
 from .escaping import visible
 
-Unit = Literal["", "share", "dollars", "count"]
+Unit = Literal["", "share", "dollars", "count", "seconds"]
 _SAME = 1e-9
 """Numbers with a smaller relative difference count as equal."""
 _LEAST_RANGE = 0.02
@@ -86,13 +86,22 @@ def tick_text(value: float, step: float, unit: Unit = "") -> str:
 
     >>> tick_text(0.4, 0.2, "share"), tick_text(0.002, 0.001, "dollars"), tick_text(20_000, 5_000), tick_text(0.15, 0.05)
     ('40 %', '$0.002', '20,000', '0.15')
+    >>> tick_text(0.15, 0.05, "seconds"), tick_text(1.5, 0.5, "seconds")
+    ('150 ms', '1.5 s')
     """
-    if unit == "share":
-        value, step = 100 * value, 100 * step
+    word, factor = _unit(step, unit)
+    value, step = factor * value, factor * step
     digits = max(0, -math.floor(math.log10(abs(step)) + _SAME))
     # Without a minus before a 0 that was rounded.
     text = f"{value + 0.0:z,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:z.4g}"
-    return {"share": f"{text} %", "dollars": f"${text}"}.get(unit, text)
+    return f"${text}" if unit == "dollars" else text + word
+
+
+def _unit(step: float, unit: Unit) -> tuple[str, float]:
+    """Return what follows a tick, and the factor of its number."""
+    if unit == "seconds":
+        return (" s", 1) if step >= 0.1 else (" ms", 1_000) if step >= 1e-4 else (" µs", 1_000_000)
+    return (" %", 100) if unit == "share" else ("", 1)
 
 
 def value_text(value: float, unit: Unit) -> str:
@@ -265,11 +274,13 @@ class Figure:
     """Title of the table."""
 
 
-def svg(size: tuple[float, float], title: str, description: str, parts: Iterable[Markup], kind: str = "") -> Markup:
-    """Build an SVG element; `description` is its text description."""
+def svg(
+    size: tuple[float, float], title: str, description: str, parts: Iterable[Markup], kind: str = "", role: str = "img"
+) -> Markup:
+    """Build an SVG element; `description` is its text description, `role` is `group` if it holds links."""
     return Markup(
-        '<svg class="picture{}" viewBox="0 0 {:.0f} {:.0f}" role="img"><title>{}</title><desc>{}</desc>{}</svg>'
-    ).format(f" {kind}" if kind else "", *size, visible(title), visible(description), Markup("").join(parts))
+        '<svg class="picture{}" viewBox="0 0 {:.0f} {:.0f}" role="{}"><title>{}</title><desc>{}</desc>{}</svg>'
+    ).format(f" {kind}" if kind else "", *size, role, visible(title), visible(description), Markup("").join(parts))
 
 
 def shape(name: str, kind: str, tooltip: str = "", **places: float | str) -> Markup:

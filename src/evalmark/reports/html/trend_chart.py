@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
 from evalmark.core.text import count, one_line
 from evalmark.reports.text import numbers, titles
-from evalmark.reports.text.trend import limits_text, metric_name, outside_lines
+from evalmark.reports.text.trend import limits_text
 from evalmark.stats.comparison.metric_series import MetricSeries, SeriesRun, series_value
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.gate import GateVerdict
@@ -57,6 +57,14 @@ class TrendPoint:
     text: str = ""
     """Formatted value."""
     interval_text: str = ""
+    limits: tuple[float | None, float | None] = (None, None)
+    """Control limits of this run."""
+    change: str = ""
+    """`worse` or `better` if the value is outside of its control limits."""
+    is_under: bool = False
+    """Whether it is below them."""
+    starts: bool = False
+    """Whether a new series of control limits starts with this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +91,8 @@ def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, 
         start=_LEFT,
         end=WIDE - _RIGHT - (_NAMES if names else 0),
     )
-    values = [n for point in points for n in extent(point.value, point.interval)]
-    up = axis(min(values), max(values), (HIGH - _BOTTOM, _TOP), unit=unit)
-    parts = [*y_axis(up, _LEFT, across.end, metric), *_days(days, across)]
+    up = _value_axis(points, unit)
+    parts = [*y_axis(up, _LEFT, across.end, metric), *_scale_at_end(across, up), *_days(days, across)]
     for number, line in enumerate(lines):
         parts += _drawn(line, number, across, up)
     if names:
@@ -93,13 +100,21 @@ def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, 
     return svg((WIDE, HIGH), f"{metric[:1].upper()}{metric[1:]} over runs", _description(lines, unit), parts, "wide")
 
 
+def _value_axis(points: Sequence[TrendPoint], unit: Unit) -> Axis:
+    values = [n for point in points for n in extent(point.value, point.interval)]
+    values += [end for point in points for end in point.limits if end is not None]
+    return axis(min(values), max(values), (HIGH - _BOTTOM, _TOP), unit=unit)
+
+
 def _description(lines: Sequence[TrendLine], unit: Unit) -> str:
     def of(line: TrendLine) -> str:
         first, last = line.points[0], line.points[-1]
         failed = sum(point.outcome == "fail" for point in line.points)
         gates = f", {count(failed, 'failed gate')}" if failed else ""
+        outside = sum(bool(point.change) for point in line.points)
+        limits = f", {count(outside, 'run')} outside of the control limits" if outside else ""
         ends = f"from {value_text(first.value, unit)} to {value_text(last.value, unit)}"
-        return f"{line.name}: {count(len(line.points), 'run')}, {ends}{gates}"
+        return f"{line.name}: {count(len(line.points), 'run')}, {ends}{gates}{limits}"
 
     return sentences(*(of(line) for line in lines if line.points))
 
@@ -118,16 +133,54 @@ def _days(days: Sequence[str], across: Axis) -> list[Markup]:
     return parts
 
 
+def _scale_at_end(across: Axis, up: Axis) -> list[Markup]:
+    """Draw the scale again beside the newest run; the style sheet shows it where the chart scrolls."""
+    labelled = zip(up.ticks, up.words, strict=True)
+    return [text_element(across.end - 2, up.at(tick) - 4, text, "at-end", anchor="end") for tick, text in labelled]
+
+
 def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]:
     kind = f"line-{number % DASHES}"
     at = [(across.at(point.place), up.at(point.value)) for point in line.points]
-    parts = [path(f"line {kind}", *at)] if len(at) > 1 else []
+    parts = list(_limits(line, across, up))
+    parts += [path(f"line {kind}", *at)] if len(at) > 1 else []
     for point, (x, _) in zip(line.points, at, strict=True):
         ends = [up.at(end) for end in extent(point.value, point.interval)[1:]]
         parts += [path(f"whisker {kind}", (x, ends[0]), (x, ends[1]))] if len(ends) == 2 else []
     for point, (x, y) in zip(line.points, at, strict=True):
         parts.append(_mark(point, kind, x, y))
+        parts += _outside(point, x, y)
     return parts
+
+
+def _limits(line: TrendLine, across: Axis, up: Axis) -> Iterator[Markup]:
+    """Draw the control limits as steps, and a vertical line where a new series starts."""
+    for number, point in enumerate(line.points):
+        if point.starts and number:
+            x = across.at(point.place - 0.5)
+            yield path("grid", (x, up.start), (x, up.end))
+    for side in (0, 1):
+        steps: list[tuple[float, float]] = []
+        for point in line.points:
+            end = point.limits[side]
+            if steps and (end is None or point.starts):
+                yield path("cut", *steps)
+                steps = []
+            if end is not None:
+                steps += [(across.at(point.place + way), up.at(end)) for way in (-0.5, 0.5)]
+        if steps:
+            yield path("cut", *steps)
+
+
+def _outside(point: TrendPoint, x: float, y: float) -> Iterator[Markup]:
+    """Mark a value that is outside of its control limits."""
+    if not point.change:
+        return
+    yield shape("circle", "ring", "", cx=x, cy=y, r=9.0)
+    half = text_width(point.change) / 2
+    is_under = point.is_under and y < HIGH - _BOTTOM - 28
+    at = min(WIDE - half, max(half, x))
+    yield text_element(at, y + (24 if is_under else -14), point.change, anchor="middle")
 
 
 def _mark(point: TrendPoint, kind: str, x: float, y: float) -> Markup:
@@ -287,62 +340,41 @@ def points_of(trend_run: TrendRun, lines: Sequence[TrendLine]) -> list[TrendPoin
     return [next((point for point in line.points if point.place == trend_run.place), None) for line in lines]
 
 
-def draw_limits(series: MetricSeries) -> Markup:
-    """Draw a metric over runs with its control limits, from left to right, the oldest first."""
-    runs = series.runs
-    unit: Unit = "share" if series.is_share else ""
-    across = Axis(low=-0.5, high=max(0.5, len(runs) - 0.5), ticks=(0.0, 1.0), start=_LEFT, end=WIDE - _RIGHT)
-    drawn = [value for one in runs for value in (one.point.value, one.point.low, one.point.high) if value is not None]
-    up = axis(min(drawn), max(drawn), (HIGH - _BOTTOM, _TOP), unit=unit)
-    name = metric_name(series)
-    parts = [*y_axis(up, _LEFT, across.end, name), *_days([one_line(one.run.created[:10]) for one in runs], across)]
-    for number, one in enumerate(runs):
-        if one.start_reason and number:
-            parts.append(path("grid", (across.at(number - 0.5), up.start), (across.at(number - 0.5), up.end)))
-    for side in (_ends_of(runs, "low"), _ends_of(runs, "high")):
-        parts += [path("cut", *((across.at(x), up.at(y)) for x, y in steps)) for steps in side]
-    parts += [path("line line-0", *points) for points in _segments(runs, across, up) if len(points) > 1]
-    for number, one in enumerate(runs):
-        parts += _limit_mark(series, one, across.at(number), up.at(one.point.value))
-    sentences_of = [f"{change}: {line}" for change, line in outside_lines([series])] or [
-        "No run is outside of its control limits"
+def with_limits(line: TrendLine, series: MetricSeries, runs: Sequence[str]) -> TrendLine:
+    """Return a line with the control limits of its points; `runs` has the id of the run at each position."""
+    limited = {one.run.id: one for one in series.runs}
+    points = [
+        point if (one := limited.get(runs[point.place])) is None else _limited(point, series, one)
+        for point in line.points
     ]
-    title = f"{name[:1].upper()}{name[1:]} over {count(len(runs), 'run')} with control limits"
-    return svg((WIDE, HIGH), title, sentences(*sentences_of), parts, "wide")
+    return replace(line, points=points)
 
 
-def _ends_of(runs: Sequence[SeriesRun], end: Literal["low", "high"]) -> list[list[tuple[float, float]]]:
-    """Return the limits at one end as steps, one list for each stretch of runs that have a limit."""
-    stretches: list[list[tuple[float, float]]] = []
-    is_open = False
-    for number, one in enumerate(runs):
-        limit: float | None = getattr(one.point, end)
-        if limit is None or one.start_reason:
-            is_open = False
-        if limit is not None:
-            if not is_open:
-                stretches.append([])
-            stretches[-1] += [(number - 0.5, limit), (number + 0.5, limit)]
-            is_open = True
-    return stretches
+def limit_line(series: MetricSeries, trend_runs: Sequence[TrendRun], runs: Sequence[str]) -> TrendLine:
+    """Return the line of a series of one target, with its control limits and without intervals."""
+    limited = {one.run.id: one for one in series.runs}
+    points = [
+        TrendPoint(
+            place=trend_run.place,
+            value=one.point.value,
+            interval=None,
+            outcome=trend_run.metrics.outcome if trend_run.metrics else "",
+            tooltip=f"{trend_run.description}: {series_value(series, one.point.value)}",
+        )
+        for trend_run in trend_runs
+        if (one := limited.get(runs[trend_run.place])) is not None
+    ]
+    return with_limits(TrendLine(name=series.target or WHOLE, points=points), series, runs)
 
 
-def _segments(runs: Sequence[SeriesRun], across: Axis, up: Axis) -> list[list[tuple[float, float]]]:
-    """Return the points of each series of runs."""
-    segments: list[list[tuple[float, float]]] = []
-    for number, one in enumerate(runs):
-        if one.start_reason or not segments:
-            segments.append([])
-        segments[-1].append((across.at(number), up.at(one.point.value)))
-    return segments
-
-
-def _limit_mark(series: MetricSeries, one: SeriesRun, x: float, y: float) -> Iterator[Markup]:
+def _limited(point: TrendPoint, series: MetricSeries, one: SeriesRun) -> TrendPoint:
     change = series.change(one.point)
-    tooltip = f"{one.run.id}: {series_value(series, one.point.value)}, control limits {limits_text(series, one)}"
-    yield shape("circle", "stop line-0", f"{tooltip}, {change}" if change else tooltip, cx=x, cy=y, r=4.0)
-    if change:
-        yield shape("circle", "ring", "", cx=x, cy=y, r=9.0)
-        half = text_width(change) / 2
-        is_under = one.point.outside == "below" and y < HIGH - _BOTTOM - 28
-        yield text_element(min(WIDE - half, max(half, x)), y + (24 if is_under else -14), change, anchor="middle")
+    limits = f"control limits {limits_text(series, one)}"
+    return replace(
+        point,
+        limits=(one.point.low, one.point.high),
+        change=change,
+        is_under=one.point.outside == "below",
+        starts=bool(one.start_reason),
+        tooltip=", ".join([point.tooltip, limits, *([change] if change else [])]),
+    )

@@ -23,6 +23,8 @@ class PanelRun:
     href: str
     description: str
     outcome: Outcome
+    is_whole: bool = True
+    """Whether it ended with all of its cases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +55,12 @@ class TrendPanel:
     lines: Sequence[tuple[str, Mapping[int, PanelPoint]]]
     """Names of the lines, and points by the position of their run."""
 
-    @property
-    def newest(self) -> PanelPoint | None:
-        """The newest point of the first line."""
-        points = self.lines[0][1] if self.lines else {}
-        return points[max(points)] if points else None
+
+def newest_point(panel: TrendPanel, runs: Sequence[PanelRun]) -> PanelPoint | None:
+    """Return the point of the newest whole run in the first line, or of the newest run if none is whole."""
+    points = panel.lines[0][1] if panel.lines else {}
+    place = max(points, key=lambda place: (runs[place].is_whole, place), default=None)
+    return None if place is None else points[place]
 
 
 def draw_panel(panel: TrendPanel, runs: Sequence[PanelRun]) -> Markup:
@@ -121,6 +124,8 @@ def _drawn(
         if runs[number].outcome == "fail":
             d = f"M{x - 3.5:.1f} {y - 3.5:.1f}l7 7M{x - 3.5:.1f} {y + 3.5:.1f}l7 -7"
             yield shape("path", "cross", d=d)
+        elif runs[number].outcome == "cannot tell":
+            yield shape("rect", f"hollow {kind}", x=x - 3.0, y=y - 3.0, width=6.0, height=6.0)
         else:
             yield shape("circle", f"{'stop' if runs[number].outcome == 'pass' else 'open'} {kind}", cx=x, cy=y, r=3.0)
         if point.change:

@@ -62,7 +62,7 @@ def _picture(one: CalibratedMetric, style: TerminalStyle) -> Iterable[Renderable
     side = min(30, (content_width(style) - _MIDDLE) // 2 - 8)
     # Each side has its own scale, since one label is often much rarer than the other.
     tops = max(disliked.values(), default=1), max(liked.values(), default=1)
-    yield Text(f"{'disliked':>{side + 6}}  {'score':^{_MIDDLE - 4}}  liked", style="dim")
+    yield Text(f"{'bad':>{side + 6}}  {'score':^{_MIDDLE - 4}}  good", style="dim")
     last = None
     for step in steps:
         passes = (step < 0) if one.learned.direction == "lower" else (step >= 0)

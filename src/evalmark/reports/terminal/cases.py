@@ -1,7 +1,8 @@
 """Terminal text of trials: one in full, or the worst of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -23,6 +24,10 @@ _LINES = 400
 """Longest field of a case shown in full, in characters per column."""
 _STEP_LINES = 40
 """The same for a step of a transcript."""
+_LABELS = 20
+"""Width of the names in a list of cases."""
+_ROOMY = 80
+"""The least width of a terminal that has room for it."""
 
 
 def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | None = None) -> str:
@@ -60,10 +65,11 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
     if not shown_results:
         return []
     parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
-    room = style.width - 27
+    labels = _label_width(shown_results, summary, style)
+    room = style.width - labels - 7
     titles = CaseTitles()
     for result in shown_results:
-        table, heading = field_table(), _case_heading(result, run, titles)
+        table, heading = field_table(labels), _case_heading(result, run, titles)
         given = one_line(unwrap_single_input(result.trial.case.input), room)
         if f"{MARKS[result.verdict]} {given}" != heading.plain:  # else the name of the case is its input
             table.add_row("input", Text(given))
@@ -79,10 +85,18 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
     return parts
 
 
-def field_table() -> Table:
-    """Make a table of names and values."""
+def _label_width(results: Iterable[Result], summary: Summary, style: TerminalStyle) -> int:
+    """Return the width of the names in a list of cases; narrow terminals leave more room to the texts."""
+    if style.width >= _ROOMY:
+        return _LABELS
+    scores = (one_line(score.name, 60) for result in results for score in deciding_scores(result, summary.missed))
+    return min(max(map(cell_len, ("output", *scores))), _LABELS)
+
+
+def field_table(labels: int = _LABELS) -> Table:
+    """Make a table of names and values; `labels` is the least width of the names."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", min_width=20, max_width=30)
+    table.add_column(style="dim", min_width=labels, max_width=30)
     table.add_column(overflow="fold")
     return table
 

@@ -89,7 +89,7 @@ def _target(comparison: Comparison, target: TargetChange, style: TerminalStyle) 
     yield Text("")
     yield Text(comparison_text.target_title(target, several=several, of_one_run=heads.of_one_run), style="bold")
     yield Text("")
-    yield _table(comparison_text.change_rows(target), heads, style)
+    yield _table(comparison_text.change_rows(target, comparison.gate), heads, style)
     yield Text(" ".join(comparison_text.table_remarks(comparison)), style="dim")
     if remarks := comparison_text.change_remarks(target, heads.where):
         yield Text("")

@@ -157,7 +157,9 @@ def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
         legacy_windows=False,
         _environ={},
     )
-    console.print(Group(*parts))
+    for part in parts:
+        is_command = isinstance(part, Text) and part.overflow == "ignore"  # it stays whole, longer than a line or not
+        console.print(Group(part), crop=not is_command)
     lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
     return _encoded("\n" + "\n".join(lines), style)
 

@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import one_line
+from evalmark.core.values.run import Gate
 from evalmark.reports.text import numbers, titles
+from evalmark.reports.text.gate_marks import needed_mean
 from evalmark.reports.text.numbers import block_bars, mean_text, mean_unit, share_interval, share_text
 from evalmark.reports.text.similarity import table_metrics
 from evalmark.stats.summary.summary import MetricSummary, SummaryGroup
@@ -20,6 +22,8 @@ _LONGEST = 60
 """Longest metric name in characters."""
 _SHORTEST = 12
 """Least width of metric names."""
+_FOLDED = 8
+"""The same where no layout fits; figures are never cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,7 @@ _LAYOUTS = (
 """From wide to narrow; the first that fits is used, else names are folded."""
 
 
-def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> TableLayout:
+def fitting_layout(parts: Sequence[SummaryGroup], gate: Gate | None, style: TerminalStyle) -> TableLayout:
     """Return the first layout in which all tables fit, else the last, without columns that would say nothing."""
     gap = column_gap(style)
     metrics = [metric for part in parts for metric in part.metrics]
@@ -58,7 +62,9 @@ def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> Table
             unscored=any(metric.unscored for metric in metrics),
             errors=any(metric.errors for metric in metrics),
         )
-        rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
+        rows = (
+            [_cells(metric, gate, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics
+        )
         if all(_width(cells, gap) <= content_width(style) for cells in rows):
             break
     return layout
@@ -69,10 +75,13 @@ def _rate_is_news(metric: MetricSummary) -> bool:
     return metric.pass_rate.n > 0 and not (metric.truths and metric.pass_rate.interval == metric.interval)
 
 
-def metric_table(part: SummaryGroup, layout: TableLayout, style: TerminalStyle) -> Iterable[RenderableType]:
+def metric_table(
+    part: SummaryGroup, gate: Gate | None, layout: TableLayout, style: TerminalStyle
+) -> Iterable[RenderableType]:
     """Yield the table and a line on the interval methods."""
     marks = _marks(part)
-    yield _table([_cells(metric, marks, layout) for metric in table_metrics(part)], column_gap(style))
+    rows, gap = [_cells(metric, gate, marks, layout) for metric in table_metrics(part)], column_gap(style)
+    yield _table(rows, gap, _SHORTEST if _width(rows, gap) <= content_width(style) else _FOLDED)
     notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
     explained = [f"95 % intervals: {'; '.join(notes)}."] if any(metric.n for metric in part.metrics) else []
     explained += ["↓ lower is better."] if any(metric.direction == "lower" for metric in part.metrics) else []
@@ -86,11 +95,12 @@ def _marks(part: SummaryGroup) -> dict[str, str]:
     return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
 
 
-def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout) -> dict[str, Text]:
+def _cells(metric: MetricSummary, gate: Gate | None, marks: Mapping[str, str], layout: TableLayout) -> dict[str, Text]:
+    needed = needed_mean(metric, gate)
     name = Text(one_line(metric.name, _LONGEST))
     name.append(" ↓" if metric.direction == "lower" else "", style="dim")
-    mean = Text(mean_text(metric), style="bold")
-    if more := mean_unit(metric):
+    mean = Text(mean_text(metric, needed), style="bold")
+    if more := mean_unit(metric, needed):
         mean.append(f"{' ' if layout.unit_beside else chr(10)}{more}", style="not bold dim")
     cells = {
         "metric": name,
@@ -122,11 +132,11 @@ def _widest(rows: Sequence[Mapping[str, Text]], heading: str) -> int:
     return max(least, *map(cell_len, lines))
 
 
-def _table(rows: Sequence[Mapping[str, Text]], gap: int) -> Table:
+def _table(rows: Sequence[Mapping[str, Text]], gap: int, shortest: int) -> Table:
     table = data_table(gap)
     for heading in rows[0]:
         if heading == "metric":
-            table.add_column(heading, overflow="fold", min_width=_SHORTEST)
+            table.add_column(heading, overflow="fold", min_width=shortest)
         elif heading == "low   high":
             table.add_column(heading, no_wrap=True)
         else:

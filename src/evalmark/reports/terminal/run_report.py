@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, count, one_line
-from evalmark.core.values.run import Run
+from evalmark.core.values.run import Gate, Run
 from evalmark.reports.text.change_words import OUTCOME_KINDS, OUTCOME_SIGNS, OUTCOME_WORDS
 from evalmark.reports.text.judges import agreement_rows, all_remarks, worst_rows
 from evalmark.reports.text.outputs import has_unscored_outputs
@@ -66,10 +66,10 @@ def run_screen(
     summary, run_verdict = summary_and_verdict(run, summary)
     verdict = verdict or run_verdict
     parts: list[RenderableType] = [_header(run, summary, verdict)]
-    layout = fitting_layout(summary.counted, style)
+    layout = fitting_layout(summary.counted, run.gate, style)
     for part in summary.counted:
         if part.metrics or part.tally.errors or not has_unscored_outputs(summary):  # else the outputs below say it
-            parts += [Text(""), *_part(part, summary, layout, style)]
+            parts += [Text(""), *_part(part, summary, run.gate, layout, style)]
     parts += _left_out(summary, style)
     parts += _listed("judges compared", agreement_rows(summary.agreements), style)
     parts += output_screen(run, style) if has_unscored_outputs(summary) else worst_cases(run, summary, style)
@@ -131,14 +131,16 @@ def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
     )
 
 
-def _part(part: Part, summary: Summary, layout: TableLayout, style: TerminalStyle) -> Iterable[RenderableType]:
+def _part(
+    part: Part, summary: Summary, gate: Gate | None, layout: TableLayout, style: TerminalStyle
+) -> Iterable[RenderableType]:
     heading = Text(group_title(part, summary), style="bold")
     heading.append(f"   {tally_text(part.tally, has_metrics=bool(part.metrics))}", style="not bold")
     yield heading
     if not part.metrics:
         return
     yield Text("")
-    yield from metric_table(part, layout, style)
+    yield from metric_table(part, gate, layout, style)
     yield from _listed("", all_remarks(part), style)
     rows = worst_rows(part, min(style.worst, _WORST_ROWS))
     lines = [
@@ -183,7 +185,9 @@ def _how_to_score(run: Run, summary: Summary, style: TerminalStyle) -> list[Rend
 def _with_command(sentence: str, command: str, style: TerminalStyle) -> list[RenderableType]:
     """Return a sentence and its command, which gets a line of its own where both do not fit into one."""
     line = f"{sentence} {command}"
-    return [Text(part) for part in ([line] if cell_len(line) <= content_width(style) else [sentence, f"  {command}"])]
+    if cell_len(line) <= content_width(style):
+        return [Text(line)]
+    return [Text(sentence), Text(f"  {command}", no_wrap=True, overflow="ignore")]  # in one piece, to be copied
 
 
 def _color(verdict: GateVerdict) -> str:

@@ -23,7 +23,7 @@ def calibration_title(calibration: Calibration) -> str:
     evidence = calibration.evidence
     cases = len({one.cluster for one in evidence.labelled})
     return (
-        f"{calibration.kind} {one_line(calibration.name, 60)} · {evidence.liked:,} liked and {evidence.disliked:,} disliked "
+        f"{calibration.kind} {one_line(calibration.name, 60)} · {evidence.liked:,} good and {evidence.disliked:,} bad "
         f"{'answer' if len(evidence.labelled) == 1 else 'answers'} to {count(cases, 'input')}"
     )
 
@@ -31,11 +31,11 @@ def calibration_title(calibration: Calibration) -> str:
 def unused_labels(evidence: LabelEvidence) -> list[str]:
     """Describe labels that were not used or need a remark; empty if there are none."""
     counts = [
-        (evidence.contested, "contested, as many people like as dislike them"),
+        (evidence.contested, "contested, as many people call them good as bad"),
         (evidence.unlabelled, "without a thumb"),
         (evidence.failed, "labelled, but an error"),
         (evidence.gone, "labelled and deleted since"),
-        (evidence.contradicting, "used although liked in one place and disliked in another"),
+        (evidence.contradicting, "used although good in one place and bad in another"),
     ]
     return [f"{n:,} {what}" for n, what in counts if n]
 
@@ -70,7 +70,7 @@ def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator
     yield (
         "labels",
         (
-            f"{learned.good:,} liked ({count(learned.good_cases, one.unit)}) and {learned.bad:,} disliked "
+            f"{learned.good:,} good ({count(learned.good_cases, one.unit)}) and {learned.bad:,} bad "
             f"({count(learned.bad_cases, one.unit)})"
         ),
     )
@@ -132,7 +132,7 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
     if liked or disliked:
         yield (
             "never pass",
-            f"{liked:,} liked and {disliked:,} disliked, closer to a disliked answer than to a liked one",
+            f"{liked:,} good and {disliked:,} bad, closer to a disliked example than to a liked one",
         )
     if one.alone:
         yield (
@@ -144,7 +144,7 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
     if one.one_sided:
         yield (
             "one-sided",
-            f"{count(one.one_sided, 'output')} compared with disliked answers only, where values have another meaning",
+            f"{count(one.one_sided, 'output')} compared with disliked examples only, where values have another meaning",
         )
 
 

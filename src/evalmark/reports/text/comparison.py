@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from evalmark.core.text import count, distinct_from, one_line, percent_distinct_from
+from evalmark.core.values.run import Gate
 from evalmark.stats.comparison.change import Comparison, MetricChange, Outcome, Slice, TargetChange, Unjudged
 from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import LEVEL
@@ -208,19 +209,30 @@ def target_title(change: TargetChange, *, several: bool, of_one_run: bool = Fals
     return f"{prefix}{count(change.matching.common, 'case')} {'of both targets' if of_one_run else 'in both runs'}"
 
 
-def change_rows(target: TargetChange) -> list[ChangeRow]:
-    """Table rows: whole cases first, then each metric."""
-    return [_row(change, target) for change in target.changes]
+def change_rows(target: TargetChange, gate: Gate | None = None) -> list[ChangeRow]:
+    """Table rows: whole cases first, then each metric; values show on which side of the threshold of the gate they are."""
+    return [_row(change, target, _needed(change, gate)) for change in target.changes]
 
 
-def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
+def _needed(change: MetricChange, gate: Gate | None) -> float | None:
+    """Return what the gate requires of the pass rate, or of the mean of a metric; None if nothing."""
+    if gate is None:
+        return None
+    if not change.name:
+        return gate.min_pass_rate
+    return gate.thresholds.get(
+        change.name, gate.min_score if change.direction == "higher" and not change.unit else None
+    )
+
+
+def _row(change: MetricChange, target: TargetChange, needed: float | None) -> ChangeRow:
     difference = change.difference
     p = difference.p if difference.adjusted is None else difference.adjusted
     return ChangeRow(
         metric=metric_name(change) + (" ↓" if change.direction == "lower" else ""),
         n=f"{difference.n:,}",
-        before=metric_value(change, change.before),
-        now=metric_value(change, change.now),
+        before=_value_beside(change, change.before, needed),
+        now=_value_beside(change, change.now, needed),
         difference=signed_difference(change, difference.value),
         interval=_interval(change),
         p=GAP if p is None else p_value_text(p, difference.interval.level),
@@ -250,6 +262,16 @@ def metric_name(change: MetricChange) -> str:
 def metric_value(change: MetricChange, number: float | None) -> str:
     """Format a value of the changed metric."""
     return percent(number) if change.is_share else mean_number(number, change.unit)
+
+
+def _value_beside(change: MetricChange, number: float | None, limit: float | None) -> str:
+    """Format a value with enough digits to show on which side of a limit it is."""
+    text = metric_value(change, number)
+    if number is None or limit is None or text != metric_value(change, limit):
+        return text
+    if change.is_share:
+        return percent_distinct_from(number, limit)
+    return with_minus(distinct_from(number, [limit], lambda one, digits: f"{one:z.{digits}f}", 3))
 
 
 def plain_difference(change: MetricChange, number: float) -> str:
@@ -376,6 +398,19 @@ def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str])
     # More cases would not undo what another metric has shown.
     if is_open and not any(target.outcome_of(other) == "worse" for other in target.changes):
         yield _what_would_decide(change, difference)
+
+
+def what_would_decide(comparison: Comparison) -> str:
+    """Say what the cases of an undecided comparison can detect by the deciding metric, and how many more would decide.
+
+    Empty where it is decided, or has several targets.
+    """
+    if comparison.outcome != "cannot tell" or len(comparison.targets) != 1:
+        return ""
+    target = comparison.targets[0]
+    change, difference = target.deciding, target.deciding.difference
+    is_open = target.outcome_of(change) == difference.judged_outcome == "cannot tell" and difference.n
+    return f"By {metric_name(change)}, {_what_would_decide(change, difference)}" if is_open else ""
 
 
 def _unjudged(one: Unjudged, side: str) -> str:

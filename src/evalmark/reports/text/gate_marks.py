@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from evalmark.core.text import count
 from evalmark.core.values.run import Gate
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.missed_means import misses_pass_rate
@@ -29,7 +28,7 @@ def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Map
     is_missed = frozenset(summary.missed) if verdict.outcome == "fail" else frozenset()
     return {
         metric.name: GateMark(
-            needed=_needed(metric, gate),
+            needed=needed_mean(metric, gate),
             failed=(failed := failures.get(metric.name, 0)),
             decided=metric.name in is_missed or 0 < failed == most,
         )
@@ -47,14 +46,13 @@ def failures_text(marks: Mapping[str, GateMark]) -> str:
     """Say which metrics the failed trials failed; empty if failed trials did not decide, or there is only one metric.
 
     >>> failures_text({"exact": GateMark(None, 8, False), "polite": GateMark(None, 17, True)})
-    '17 trials failed polite, 8 exact.'
+    'Most failures: polite 17, exact 8.'
     """
     failed = sorted(((mark.failed, name) for name, mark in marks.items() if mark.failed), key=lambda one: -one[0])
     if not failed or len(marks) == 1:
         return ""
-    (most, worst), *others = failed
-    shown = "".join(f", {n:,} {name}" for n, name in others[:2])
-    return f"{count(most, 'trial')} failed {worst}{shown}{' and others' if len(others) > 2 else ''}."
+    shown = ", ".join(f"{name} {n:,}" for n, name in failed[:3])
+    return f"Most failures: {shown}."
 
 
 def _failures(summary: Summary) -> Iterator[tuple[str, int]]:
@@ -66,7 +64,9 @@ def _failures(summary: Summary) -> Iterator[tuple[str, int]]:
     yield from totals.items()
 
 
-def _needed(metric: MetricSummary, gate: Gate) -> float | None:
+def needed_mean(metric: MetricSummary, gate: Gate | None) -> float | None:
+    """Return the mean of a metric that a gate requires; None if it requires none."""
+    gate = gate or Gate()
     for name in (metric.name, metric.base):
         if name and name in gate.thresholds:
             return gate.thresholds[name]

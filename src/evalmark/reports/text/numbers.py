@@ -89,6 +89,15 @@ def percent(share: float | None) -> str:
     return GAP if share is None else core_text.percent(share)
 
 
+def rate(share: float | None) -> str:
+    """Format a share as a percentage with one decimal, so that those of a column align; a dash if it is unknown.
+
+    >>> rate(0.9), rate(0.99999), rate(1.0), rate(None) == GAP
+    ('90.0 %', '99.9 %', '100.0 %', True)
+    """
+    return GAP if share is None else f"{_share_end(share)} %"
+
+
 def scale_value(number: float, unit: str) -> str:
     """Format a value on a scale with known ends.
 

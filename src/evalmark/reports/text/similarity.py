@@ -83,7 +83,7 @@ def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str
         if flagged or rest:
             sign = ">" if flag.direction == "lower" else "<"
             notes.append(
-                f"{name} {sign} {flag.limit:g}: {_bad(flagged)} of the flagged are disliked; {_bad(rest)} of the others."
+                f"{name} {sign} {flag.limit:g}: {_bad(flagged)} of the flagged are bad; {_bad(rest)} of the others."
             )
     return notes
 

@@ -33,10 +33,10 @@ def outside_lines(series: Sequence[MetricSeries]) -> Iterator[tuple[str, str]]:
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
         value = f"{metric_name(one)}{target} {series_value(one, run.point.value)}"
         limited = f"{run.point.outside} the limit of {series_value(one, run.point.passed_limit)} after {count(run.earlier, 'run')}"
-        yield change, f"{_run_name(run)}: {value}, {limited}"
+        yield change, f"{run_name(run)}: {value}, {limited}"
 
 
-def _run_name(run: SeriesRun) -> str:
+def run_name(run: SeriesRun) -> str:
     """Name a run by its id, and by the name that its user gave it."""
     return f"{run.run.id} ({one_line(run.run.given_name, 40)})" if run.run.given_name else run.run.id
 
@@ -44,7 +44,7 @@ def _run_name(run: SeriesRun) -> str:
 def start_lines(series: Sequence[MetricSeries]) -> Iterator[str]:
     """Yield a sentence for each run with which a new series starts, and why."""
     starting = [run for one in series for run in one.runs if run.start_reason not in ("", FIRST)]
-    yield from dict.fromkeys(f"{_run_name(run)}: a new series starts: {run.start_reason}" for run in starting)
+    yield from dict.fromkeys(f"{run_name(run)}: a new series starts: {run.start_reason}" for run in starting)
 
 
 def false_alarm_sentence(series: Sequence[MetricSeries]) -> str:

@@ -64,7 +64,7 @@ def tally_text(tally: TrialCounts, *, has_metrics: bool = True) -> str:
         if n:
             parts.append(count(n, noun) if noun in ("error", "output") else f"{n:,} {noun}")
     if tally.flips:
-        parts.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
+        parts.append(f"{tally.flips:,} of {count(tally.judged_twice or 0, 'case')} flipped between repeats")
     return " · ".join(parts)
 
 

@@ -1,10 +1,8 @@
 """The viewer as an ASGI application: all pages, static files and error pages."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,7 +12,6 @@ from starlette.routing import Route
 
 from evalmark.core.errors import EvalmarkError, NotFoundError, StoreBusyError, StoreError
 from evalmark.core.text import one_line
-from evalmark.reports.html.assets import compared_cases_style, script, stylesheet, timeline_style
 from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
 from evalmark.reports.viewer.urls.paths import decode_name, run_path
 from evalmark.reports.viewer.urls.queries import QUEUE
@@ -40,7 +37,6 @@ from .background import BackgroundFigures
 from .page_context import PageContext
 from .store_view import StoreView
 
-_STATIC = Path(__file__).parent / "static"
 FOLLOWED: Mapping[str, Callable[[PageContext, Request], Response]] = {"/": runs_page.show, "/runs/{run}": run_page.show}
 """Pages that a script follows while a run goes on."""
 PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
@@ -48,6 +44,7 @@ PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/runs/{run}/rows/{number}": run_page.show_row,
     "/runs/{run}/results/{number}": case_page.show,
     "/runs/{run}/results/{number}/whole.json": case_page.download,
+    "/runs/{run}/results/{number}/{part}.txt": case_page.download_text,
     "/runs/{run}/export/{file}": export_page.show,
     "/compare": compare_page.show,
     "/grid": grid_page.show,
@@ -74,7 +71,7 @@ def viewer_app(  # noqa: PLR0913  each is a setting of the command
     policy: AccessPolicy,
     patience: float = PATIENCE,
     author: str = "",
-    prepare_after: float | None = None,
+    prepares: bool = False,
     flags: str = "",
     editor: str = "",
 ) -> GuardedApp:
@@ -85,15 +82,11 @@ def viewer_app(  # noqa: PLR0913  each is a setting of the command
         policy: the accepted hosts and secrets.
         patience: the seconds that a page waits for figures.
         author: the default name of the annotator.
-        prepare_after: the seconds until all templates are compiled; None compiles each at its first use.
+        prepares: whether all templates are compiled once the first page is there; otherwise each at its first use.
         flags: the flags that a command needs for this store, with a leading space.
         editor: the form of addresses that open a file in an editor; empty: no such links.
     """
-    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author, editor)
-    if prepare_after is not None:
-        soon = threading.Timer(prepare_after, context.prepare)
-        soon.daemon = True
-        soon.start()
+    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author, editor, prepares)
     changes = live_updates.ChangeSignal(context.view)
     return GuardedApp(app=starlette_app(context, changes), policy=policy, release=changes.stop)
 
@@ -105,32 +98,24 @@ def starlette_app(context: PageContext, changes: live_updates.ChangeSignal | Non
     routes += [
         Route(path, partial(live_updates.follow, partial(page, context), changes)) for path, page in FOLLOWED.items()
     ]
-    routes += [Route(path, partial(form, context), methods=["POST"]) for path, form in FORMS.items()]
+    routes += [Route(path, partial(_send, form, context), methods=["POST"]) for path, form in FORMS.items()]
     error_pages = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
     faults = {kind: partial(tell, context) for kind, tell in error_pages.items()}
-    return Starlette(routes=[*routes, *_static()], exception_handlers=faults)
+    routes += [Route(path, file.respond) for path, file in context.static.items()]
+    return Starlette(routes=routes, exception_handlers=faults)
 
 
-def _static() -> list[Route]:
-    """Routes of the static files: one style sheet, one script, and images."""
-    style = "".join([stylesheet(interactive=True), compared_cases_style(), timeline_style(), *_texts(".css")])
-    parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
-    parts += [("script.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
-    parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
-    return [Route(f"/static/{name}", partial(_part, body, kind)) for name, body, kind in parts]
-
-
-def _texts(kind: str) -> list[str]:
-    return [file.read_text(encoding="utf-8") for file in sorted(_STATIC.glob(f"*{kind}"))]
-
-
-def _part(body: bytes, kind: str, request: Request) -> Response:
-    return Response(body, media_type=kind)
+def _send(form: Callable[[PageContext, Request], Response], context: PageContext, request: Request) -> Response:
+    """Handle a form, unless what it saves would be lost."""
+    if context.view.is_replaced:
+        message = "The file of the store was deleted or replaced since the viewer was started: start the viewer again. Nothing was saved."
+        raise HTTPException(409, message)
+    return form(context, request)
 
 
 def _missing(context: PageContext, request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    message = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    message = str(error.detail) if isinstance(error, HTTPException) else context.view.sentence_of(error)
     if message == "Not Found":
         message = "There is no page with this address."
     title = "Not found" if status == 404 else "Not done"

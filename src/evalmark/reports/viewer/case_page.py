@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from evalmark.core.errors import StoreError
+from evalmark.core.text import unwrap_single_input
 from evalmark.core.values.call import Call
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
+from evalmark.reports.html.escaping import source_text
 from evalmark.reports.html.timeline import result_timeline
 from evalmark.reports.text import verdicts
 from evalmark.reports.text.verdicts import ERROR_FIELDS, score_kind
@@ -90,6 +93,19 @@ def download(context: PageContext, request: Request) -> Response:
     text = json.dumps(mask_secrets_in_data(plain(context.view.result(run, number))), ensure_ascii=True, indent=2)
     headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
     return Response(text, media_type="application/json", headers=headers)
+
+
+def download_text(context: PageContext, request: Request) -> Response:
+    """Download the input, the output or the expected output as it is stored: a text unchanged, any other value as JSON."""
+    run, number, part = context.run(request), context.number(request), request.path_params["part"]
+    result = context.view.result(run, number)
+    case = result.trial.case
+    values = {"input": unwrap_single_input(case.input), "output": result.output.value, "expected": case.expected}
+    if values.get(part) is None:
+        raise HTTPException(404, f"Case {number} of {run.id} has no text {part!r}.")
+    headers = {"content-disposition": f'attachment; filename="{part}-{number}.txt"'}
+    text = source_text(mask_secrets_in_data(plain(values[part])))
+    return Response(text.encode("utf-8", "replace"), media_type="text/plain", headers=headers)
 
 
 def _all_labels(context: PageContext, request: Request, run: Run, result: Result) -> list[LabelView]:

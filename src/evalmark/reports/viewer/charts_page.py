@@ -1,6 +1,7 @@
 """The page of a run's charts: histograms, ROC curves, judge agreement and cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -11,22 +12,28 @@ from evalmark.core.values.run import Run
 from evalmark.reports.html.agreement_chart import draw_flips
 from evalmark.reports.html.cost_chart import are_comparable, cost_table, draw_costs, qualities
 from evalmark.reports.html.metric_charts import ResultCharts, metric_charts, result_charts
+from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.reports.viewer.urls.queries import parse_count, query_string
+from evalmark.reports.viewer.urls.search_query import quoted
 from evalmark.stats.summary.summary import Summary
 
 from .background import Task, YieldingReader
 from .page_context import PageContext
+from .run_page import METRICS
 from .store_view import StoreView
 
 
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     run, query = context.run(request), request.query_params
-    values = page_values(context.view, run, query.get("against", ""), query.get("quality", ""))
+    page = parse_count(query.get("page", "")) or 1
+    values = page_values(context.view, run, query.get("against", ""), query.get("quality", ""), page)
     return context.page(request, "charts.html", {"run": run, **values})
 
 
-def page_values(view: StoreView, run: Run, against: str, quality: str) -> Mapping[str, Any]:
-    """Values of the template; `against` names a metric, or is empty for labels."""
+def page_values(view: StoreView, run: Run, against: str, quality: str, page: int = 1) -> Mapping[str, Any]:
+    """Values of the template; `against` names a metric, or is empty for labels. `page` is one of the pages of metrics."""
     with view.figures.give_way():
         trials = sum(view.browsing(run).verdicts().values())
     values: dict[str, Any] = {"trials": trials, "charts": None, "trouble": ""}
@@ -40,16 +47,24 @@ def page_values(view: StoreView, run: Run, against: str, quality: str) -> Mappin
         charts = _gathered(view, run, summary, against)
     except StoreError as error:
         return {**values, "trouble": str(error)}
-    return {**values, **_shown(run, summary, charts, quality), "against": against, "deciding": deciding}
+    names = list(summary.metric_names)
+    metrics = Paging(total=len(names), size=METRICS, requested=page)
+    shown = _shown(run, summary, charts, quality, metrics.part(names))
+    return {**values, **shown, "against": against, "deciding": deciding, "metric_pages": metrics}
 
 
-def _shown(run: Run, summary: Summary, charts: ResultCharts | None, quality: str) -> Mapping[str, Any]:
+def _shown(
+    run: Run, summary: Summary, charts: ResultCharts | None, quality: str, names: Sequence[str]
+) -> Mapping[str, Any]:
     kinds = charts.kinds if charts else {}
     measures = qualities(summary)
     measure = quality if quality in measures else next(iter(measures), "")
+    columns = {(group.target, group.mode) for group in summary.groups}  # a row of the list has the outputs of all
     return {
         "charts": charts,
-        "sections": list(metric_charts(run, summary, kinds)),
+        "sections": list(
+            metric_charts(run, summary, kinds, partial(_bin_path, run) if len(columns) == 1 else None, names)
+        ),
         "flips": draw_flips(summary),
         "measures": list(measures),
         "measure": measure,
@@ -57,6 +72,13 @@ def _shown(run: Run, summary: Summary, charts: ResultCharts | None, quality: str
         "costs": cost_table(charts.costs) if charts and charts.costs else None,
         "are_comparable": are_comparable(summary),
     }
+
+
+def _bin_path(run: Run, metric: str, low: float | None, high: float | None) -> str:
+    """Return the address of the cases with a score in a bin of a histogram."""
+    name = f"metric.{quoted(metric)}"
+    ends = [*([] if low is None else [f"{name}>={low:.9g}"]), *([] if high is None else [f"{name}<{high:.9g}"])]
+    return f"{run_path(run.id, query_string({'q': ' '.join(ends)}))}#cases"
 
 
 def _gathered(view: StoreView, run: Run, summary: Summary, against: str) -> ResultCharts | None:

@@ -7,9 +7,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evalmark.core.case_titles import case_title
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
+from evalmark.reports.html.case_scatter import draw_case_places
 from evalmark.reports.html.compared_cases import ComparedCase, ComparedOutput
 from evalmark.reports.text.changed_cases import case_scores
 from evalmark.reports.text.comparison import OVERALL
@@ -18,7 +20,7 @@ from evalmark.reports.viewer.urls.paths import case_path
 from evalmark.reports.viewer.urls.queries import ComparisonQuery, parse_comparison_query
 from evalmark.runs.execution.baseline import LAST_GREEN
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
-from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, RankedCase
+from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, RankedCase
 from evalmark.stats.comparison.scoring_rules import ScoringRules
 from evalmark.storage.queries.pages import NumberedResult
 
@@ -31,6 +33,7 @@ from .comparisons import (
     prepared_trade_offs,
 )
 from .page_context import PageContext
+from .run_page import METRICS
 from .store_view import StoreView
 
 SIZE = 20
@@ -111,6 +114,10 @@ def case_values(
     filtered = [case for case in ranked if query.went in ("", case.went)]
     paging = Paging(total=len(filtered), size=SIZE, requested=query.page)
     changes = [case.went for case in ranked]
+    by = metric if metric is not None else prepared.cases[0].change.deciding.name if prepared.cases else ""
+    names = list(dict.fromkeys(counted.name for cases in prepared.cases for counted in cases.change.changes))
+    longest = max((len(change.changes) for change in prepared.comparison.targets), default=0)
+    metric_page = query.metrics or (names.index(by) if by in names else 0) // METRICS + 1
     return {
         "rows": _rows(view, runs, prepared.comparison.rules, paging.part(filtered)),
         "all": len(ranked),
@@ -119,11 +126,40 @@ def case_values(
         "page": paging.page,
         "pages": paging.pages,
         "first": paging.start + 1,
-        "metrics": list(dict.fromkeys(counted.name for cases in prepared.cases for counted in cases.change.changes)),
-        "sorted_by": metric if metric is not None else prepared.cases[0].change.deciding.name if prepared.cases else "",
+        "metrics": names,
+        "metric_pages": Paging(total=longest, size=METRICS, requested=metric_page),
+        "sorted_by": by,
+        **_scatter(view, runs[0], prepared, query, by),
         "compared_targets": [cases.change.target for cases in prepared.cases],
         "several_datasets": len({name for cases in prepared.cases for name in cases.sources[0]}) > 1,
     }
+
+
+def _scatter(
+    view: StoreView, run: Run, prepared: PreparedComparison, query: ComparisonQuery, metric: str
+) -> Mapping[str, Any]:
+    """Draw the scores of each case before and now: of the chosen target, else of the first one."""
+    targets = [cases.change.target for cases in prepared.cases]
+    if not targets:
+        return {"places": None}
+    target = targets.index(query.of) if query.of in targets else 0
+    cases, places = prepared.cases[target], prepared.places(metric, target)
+    if places is None or places.is_truth:
+        return {"places": places}
+    wanted = [case_of(RankedCase(cases=cases, metric=0, case=at), before=False) for at in places.single.values()]
+    numbers = dict(zip(places.single.values(), view.browsing(run).numbers(wanted), strict=True))
+
+    def case(at: int) -> tuple[str, str]:
+        return case_title(cases.pairs[at][0][1], None), case_path(run.id, numbers[at][0]) if numbers[at] else ""
+
+    def some(went: CaseOutcome | None) -> str:
+        return f"/compare{query.string(went=went or '', metric=query.metric, page='')}#cases"
+
+    threshold = None
+    if metric and not places.change.unit:
+        threshold = next((one.threshold for one in run.metrics if one.name == metric), None)
+    picture = draw_case_places(places, case, some, threshold)
+    return {"places": places, "scatter": picture, "has_threshold": 'class="cut"' in picture}
 
 
 def _metric(name: str) -> str | None:

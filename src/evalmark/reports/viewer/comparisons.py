@@ -6,6 +6,7 @@ from itertools import islice
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
+from evalmark.reports.html.case_scatter import CasePlaces, case_places
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
@@ -35,12 +36,19 @@ class PreparedComparison:
     flipped: Mapping[CaseOutcome, frozenset[int]]
     """Numbers of the results whose cases became worse or better."""
     _sorted: dict[str | None, Sequence[RankedCase]] = field(default_factory=dict)
+    _places: dict[tuple[str, int], CasePlaces | None] = field(default_factory=dict)
 
     def telling(self, metric: str | None) -> Sequence[RankedCase]:
         """List the cases in display order, sorted once per metric."""
         if metric not in self._sorted:
             self._sorted[metric] = rank_cases(self.cases, metric)
         return self._sorted[metric]
+
+    def places(self, metric: str, target: int) -> CasePlaces | None:
+        """Count the cases of a target by their scores before and now, once per metric."""
+        if (metric, target) not in self._places:
+            self._places[metric, target] = case_places(self.cases[target], metric)
+        return self._places[metric, target]
 
 
 def prepared_comparison(

@@ -70,6 +70,8 @@ def show(context: PageContext, request: Request) -> Response:
     query = query_of(context, request, run)
     if query.search.problem:
         raise HTTPException(400, query.search.problem)
+    if query.is_searching:
+        raise HTTPException(503, "The texts of the run are still being searched; try again in a moment.")
     if query.changes:
         against = nearest_comparison(context.view, run)
         if against.prepared is None:

@@ -33,6 +33,8 @@ class Destination:
     title: str
     href: str
     note: str = ""
+    searched: str = ""
+    """Words that find it, besides those that are shown."""
     downloads: bool = False
 
 
@@ -49,10 +51,11 @@ _PAGES = (
 def show(context: PageContext, request: Request) -> Response:
     """Show the page; `at` is the path of the page that the user came from."""
     words, at = request.query_params.get("q", "").strip()[:200], request.query_params.get("at", "")[:500]
-    found = list(_matching(destinations(context.view, at), words))
+    found, has_more = matching(destinations(context.view, at), words)
     is_page = at.startswith("/") and not at.startswith(("//", "/go"))
     share = f"evalmark view {shlex.quote(at)}" if is_page else ""
-    return context.page(request, "go.html", {"words": words, "at": at, "destinations": found, "share": share})
+    values = {"words": words, "at": at, "destinations": found, "has_more": has_more, "share": share}
+    return context.page(request, "go.html", values)
 
 
 def destinations(view: StoreView, at: str) -> Iterator[Destination]:
@@ -62,11 +65,10 @@ def destinations(view: StoreView, at: str) -> Iterator[Destination]:
     recent = view.store.runs(_LOOKED_AT)
     yield from _of_suites(recent)
     for run in recent:
-        target = f" · {one_line(run.target, 40)}" if run.target else ""
         title = " · ".join(filter(None, (one_line(run.name, 60) or run.id, one_line(run.given_name, 40))))
-        yield Destination(
-            kind="run", title=title, href=run_path(run.id), note=f"{run.id}{target} {one_line(' '.join(run.tags), 60)}"
-        )
+        shown = (run.created[:19].replace("T", " "), one_line(run.target, 40), one_line(" · ".join(run.tags), 60))
+        note = " · ".join(filter(None, shown))
+        yield Destination(kind="run", title=title, href=run_path(run.id), note=note, searched=run.id)
 
 
 def _of_run(view: StoreView, at: str) -> Iterator[Destination]:
@@ -112,13 +114,22 @@ def _of_suites(recent: Iterable[Run]) -> Iterator[Destination]:
             )
 
 
-def _matching(every: Iterable[Destination], text: str) -> Iterator[Destination]:
-    """Yield the destinations with all words, at most a few of each kind; an action of the run counts as one kind."""
+def matching(every: Iterable[Destination], text: str) -> tuple[list[Destination], bool]:
+    """Return the destinations with all words, those with all in their title first, and whether more have them.
+
+    Of each kind there are at most a few; an action of the run counts as one kind.
+    """
     words = text.casefold().split()
+    hits = [one for one in every if _has_all(words, f"{one.kind} {one.title} {one.note} {one.searched}")]
+    hits.sort(key=lambda one: not _has_all(words, one.title))
     counts: dict[str, int] = {}
-    for one in every:
-        searched = f"{one.kind} {one.title} {one.note}".casefold()
-        most = 10 * _MOST if one.kind == "action" else _MOST
-        if all(word in searched for word in words) and counts.get(one.kind, 0) < most:
-            counts[one.kind] = counts.get(one.kind, 0) + 1
-            yield one
+    listed = []
+    for one in hits:
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+        if one.kind == "action" or counts[one.kind] <= _MOST:
+            listed.append(one)
+    return listed, len(listed) < len(hits)
+
+
+def _has_all(words: Iterable[str], text: str) -> bool:
+    return all(word in text.casefold() for word in words)

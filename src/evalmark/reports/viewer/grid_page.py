@@ -20,6 +20,7 @@ from evalmark.reports.viewer.urls.queries import (
     GRID_DENSITIES,
     GRID_ORDERS,
     GRID_ROWS,
+    GRID_WIDTHS,
     GridQuery,
     parse_case_query,
     parse_grid_query,
@@ -31,7 +32,9 @@ from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import Share
 from evalmark.stats.summary.pareto import own_calls
+from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.queries.pages import NumberedResult
+from evalmark.tracing.annotations.labels import result_subject
 
 from .comparisons import EarlierComparison, nearest_comparison, only_flipped, prepared_trade_offs
 from .grid import (
@@ -46,13 +49,17 @@ from .grid import (
     verdict_shares,
 )
 from .label_filter import only_labelled
+from .labels import LabelView, form_fields, label_views
 from .page_context import PageContext
+from .pattern_filter import pattern_filters
 from .store_view import StoreView
 
 SIZE = 20
 """Cases per page."""
 MOST_RUNS = 12
 MOST_COLUMNS = 24
+MOST_FORMS = 6 * SIZE
+"""Most cells with a form to label; a page with more cells shows labels only, for it would be several times as large."""
 _LENGTHS = {"compact": 240, "": 700, "full": 8_000}
 """Characters of an output at each density."""
 
@@ -133,7 +140,8 @@ def show(context: PageContext, request: Request) -> Response:
         if others and not query.alone:
             runs, folder = sorted([runs[0], *others], key=lambda run: run.name), []
     values = {**_NOTHING, **page_values(context.view, runs, query, context.author(request)), "beside": folder}
-    return context.page(request, "grid.html", values)
+    labels = _labels(context.view, values["rows"], context.author(request))
+    return context.page(request, "grid.html", {**values, "labels": labels})
 
 
 _NOTHING: Mapping[str, Any] = {
@@ -145,12 +153,15 @@ _NOTHING: Mapping[str, Any] = {
     "trouble": "",
     "is_pending": False,
     "is_unknown": False,
+    "is_searching": False,
     "search": SearchQuery(),
     "every_metric": (),
     "beside": (),
     "names": GRID_ROWS,
     "densities": GRID_DENSITIES,
     "orders": GRID_ORDERS,
+    "widths": GRID_WIDTHS,
+    "labels": {},
 }
 
 
@@ -177,13 +188,35 @@ def page_values(view: StoreView, runs: Sequence[Run], query: GridQuery, author: 
         figures = prepared_trade_offs(view, runs) if len(grid.columns) > 1 else None
     except EvalmarkError as error:
         return values | {"trouble": str(error)}
+    matching, problem = _matching(view, runs, search)
+    if problem:
+        values["search"] = search = SearchQuery(text=search.text, problem=problem)
+    is_searching = len(matching) < len(runs) and not problem
     earlier = _earlier(view, runs, search)
     awaited = any(one.prepared is None and one.is_requested and not one.trouble for one in earlier.values())
     with view.figures.give_way():
-        table = _table(view, grid, figures, query, _found_by(view, runs, search, author, earlier))
-    is_pending = awaited or (figures is None and len(grid.columns) > 1)
+        table = _table(view, grid, figures, query, _found_by(view, runs, search, author, earlier, matching))
+    is_pending = awaited or is_searching or (figures is None and len(grid.columns) > 1)
     is_unknown = bool(earlier) and not any(one.prepared for one in earlier.values())
-    return values | table | {"is_pending": is_pending, "is_unknown": is_unknown}
+    return values | table | {"is_pending": is_pending, "is_unknown": is_unknown, "is_searching": is_searching}
+
+
+def _labels(view: StoreView, rows: Sequence[ShownRow], author: str) -> Mapping[tuple[str, int], LabelView]:
+    """Return the labels of each output by its run and number."""
+    cells = [cell for row in rows for cell in row.cells if cell is not None and not cell.kept.is_cut]
+    places = [(cell.column.run.id, cell.kept) for cell in cells]
+    subjects = {(run, kept.number): result_subject(run, kept.result) for run, kept in places}
+    views = label_views(view.store, [(one, form_fields(*place)) for place, one in subjects.items()], author)
+    return {place: views[one.about] for place, one in subjects.items()}
+
+
+def _matching(
+    view: StoreView, runs: Sequence[Run], search: SearchQuery
+) -> tuple[Mapping[str, Mapping[str, ResultFilter]], str]:
+    """Return the filters of the patterns by run, without the runs that are still searched; and why there are none, else empty."""
+    found = {run.id: pattern_filters(view, run, search) for run in runs}
+    known = {run: filters for run, (filters, _) in found.items() if filters is not None}
+    return known, next((problem for _, problem in found.values() if problem), "")
 
 
 def _earlier(view: StoreView, runs: Sequence[Run], search: SearchQuery) -> Mapping[str, EarlierComparison]:
@@ -193,7 +226,12 @@ def _earlier(view: StoreView, runs: Sequence[Run], search: SearchQuery) -> Mappi
 
 
 def _found_by(
-    view: StoreView, runs: Sequence[Run], search: SearchQuery, author: str, earlier: Mapping[str, EarlierComparison]
+    view: StoreView,
+    runs: Sequence[Run],
+    search: SearchQuery,
+    author: str,
+    earlier: Mapping[str, EarlierComparison],
+    matching: Mapping[str, Mapping[str, ResultFilter]],
 ) -> Mapping[str, frozenset[int]] | None:
     """Return the numbers of the results that fulfil all conditions, by run; None without conditions."""
     if not search.terms and not search.problem:
@@ -202,8 +240,12 @@ def _found_by(
     cases = parse_case_query({"q": search.text}, [], metrics)
     found = {}
     for run in runs:
+        if search.problem or run.id not in matching:
+            found[run.id] = frozenset[int]()
+            continue
         labelled = only_labelled(view, run, cases, author)
         own = only_flipped(labelled, earlier[run.id].prepared) if run.id in earlier else labelled
+        own = own.look_up(matching[run.id])
         found[run.id] = frozenset(view.browsing(run).matching_numbers(own.conditions))
     return found
 
@@ -232,6 +274,7 @@ def _table(
         "start": paging.start,
         "length": _LENGTHS[query.density],
         "chosen": min(query.column, len(order) - 1),
+        "has_forms": len(columns) * SIZE <= MOST_FORMS,
         "several_datasets": any(len(run.datasets) > 1 for run in {c.run.id: c.run for c in columns}.values()),
     }
 

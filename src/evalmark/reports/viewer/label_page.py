@@ -207,7 +207,7 @@ def _choice_text(source: OutputSource, query: LabelQueueQuery, items: Sequence[Q
     sample = source.store.sessions.label_samples(source.run).get(query.sample) if query.sample else None
     if sample is not None and sample.by_verdict:
         what = f"{n:,} of {count(sample.outputs, 'output')}, drawn by verdict of {one_line(sample.by_verdict, 80)}"
-        return what, "Recorded as a sample; an audit corrects for the equal shares."
+        return what, "Recorded as a sample; an audit weights passed and failed by their shares in the run."
     if query.verdict or query.tag:
         parts = [f"that ended as {query.verdict}"] if query.verdict else []
         parts += [f"with the tag {one_line(query.tag, 80)}"] if query.tag else []

@@ -97,7 +97,8 @@ def form_fields(run: str, number: int, metric: str = "") -> dict[str, str]:
 
 def save(context: PageContext, request: Request) -> Response:
     """Save the label of a form, and answer with the form or go back to the page."""
-    form: Mapping[str, str] = request.scope[FORM]
+    sent: Mapping[str, str] = request.scope[FORM]
+    form = of_row(sent)
     try:
         subject, fields = form_subject(context, form)
         label = form_word(form, context.author(request))
@@ -105,12 +106,14 @@ def save(context: PageContext, request: Request) -> Response:
     except ConfigError as fault:
         raise HTTPException(400, str(fault)) from fault
     except StoreError as fault:
-        raise HTTPException(409, str(fault)) from fault
+        raise HTTPException(409, context.view.sentence_of(fault)) from fault
     back = _back(form.get("back", ""))
     if PART in request.headers:
         labels = label_views(context.view.store, [(subject, fields)], label.by)[subject.about]
         response = context.page(
-            request, "label_form.html", {"view": labels, "brief": form.get("brief") == "1", "back": back}
+            request,
+            "label_form.html",
+            {"view": labels, "brief": form.get("brief") == "1", "back": back, "of_rows": form is not sent},
         )
     else:
         response = RedirectResponse(back, 303)
@@ -135,6 +138,18 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
     result = context.view.result(run, number)
     metric = decode_name(form["metric"]) if form.get("metric") else None
     return result_subject(run.id, result, metric), form_fields(run.id, number, metric or "")
+
+
+def of_row(form: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the form of one row, if a button of the form of all rows was pressed.
+
+    >>> of_row({"run": "r", "liked": "up 4", "back": "/runs/r"})
+    {'run': 'r', 'liked': 'up', 'back': '/runs/r#row-4', 'number': '4'}
+    """
+    liked, _, number = form.get("liked", "").partition(" ")
+    if "number" in form or "span" in form or not number.isdecimal():
+        return form
+    return {**form, "liked": liked, "number": number, "back": f"{form.get('back', '')}#row-{number}"}
 
 
 def form_word(form: Mapping[str, str], author: str) -> NewLabel:

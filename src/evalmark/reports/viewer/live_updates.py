@@ -153,8 +153,10 @@ class ChangeSignal:
         return own.done() and not own.cancelled()
 
     def stop(self) -> None:
-        """Let all requests go, because the server ends."""
+        """Let all requests go and close the store's file, because the server ends."""
         self._is_stopped = True
+        if self._reader is not None:
+            self._reader.close()
         for waiting in list(self._waiting):
             self._release(waiting, changed=False)
 
@@ -177,6 +179,8 @@ class ChangeSignal:
             waiting.cancel()
 
     def _read(self) -> str:
+        if self._is_stopped:
+            return ""
         if self._reader is None:
             self._reader = self._view.store.version()
         return f"{self._view.figures.finished} {self._reader.read()}"
@@ -245,7 +249,7 @@ def stop(context: PageContext, request: Request) -> Response:
     except NotFoundError:
         raise
     except StoreError as fault:
-        raise HTTPException(409, str(fault)) from fault
+        raise HTTPException(409, context.view.sentence_of(fault)) from fault
     if not accepted and run.status == "running":
         raise HTTPException(409, "This run cannot be stopped here: end its process, with Ctrl+C in its terminal.")
     return RedirectResponse(run_path(run.id), status_code=303)

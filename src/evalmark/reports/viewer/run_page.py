@@ -34,6 +34,7 @@ from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import computed_mark, live_update, not_modified, run_mark
 from .page_context import PageContext
+from .pattern_filter import only_matching
 from .reading_rows import is_long_address, reading_rows, sort_orders, worst_first
 from .store_view import StoreView
 
@@ -91,9 +92,27 @@ def show(context: PageContext, request: Request) -> Response:
 def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
     """Parse which cases an address requests; the filter on changed cases is applied later."""
     params = request.query_params
-    names = [metric.name for metric in run.metrics]
+    names = score_names(context.view, run)
     query = parse_case_query(params, params.getlist("verdict"), names, params.getlist("columns"))
-    return only_labelled(context.view, run, query, context.author(request))
+    return only_matching(context.view, run, only_labelled(context.view, run, query, context.author(request)))
+
+
+def score_names(view: StoreView, run: Run) -> list[str]:
+    """Return the names of the scores of a run: those of its metrics, and of the several scores that a metric gives.
+
+    The latter are known from its figures alone, so not while the run goes on.
+    """
+    declared = dict.fromkeys(metric.name for metric in run.metrics)
+    if run.status == "running":
+        return list(declared)
+    figures = view.figures.stored(run, view.store)
+    if figures is None:
+        with view.figures.give_way():
+            trials = sum(view.browsing(run).verdicts().values())
+        figures = _figures(view, run, trials)[0] if trials <= FEW else None  # others may take long at first
+    scored = () if figures is None else figures.summary.metric_names
+    several = {name for name in declared if name not in scored and any(one.startswith(f"{name}.") for one in scored)}
+    return list(dict.fromkeys([*(name for name in declared if name not in several), *scored]))
 
 
 def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any]:
@@ -114,7 +133,7 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         query = query.found_at(page.place)
         rows = [_row(row.leader, row.results, run) for row in page.rows]
         run = replace(run, spending=view.spending(run))
-    names = list(dict.fromkeys(metric.name for metric in run.metrics))
+    names = score_names(view, run)
     metrics = metric_paging(names, query)
     columns = sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target))
     return {
@@ -188,7 +207,7 @@ def show_row(context: PageContext, request: Request) -> Response:
     query = replace(query_of(context, request, run), density="full")
     subject = result_subject(run.id, result)
     views = label_views(context.view.store, [(subject, form_fields(run.id, number))], context.author(request))
-    shown = list(dict.fromkeys(metric.name for metric in run.metrics))
+    shown = score_names(context.view, run)
     return context.page(
         request,
         "case_row.html",

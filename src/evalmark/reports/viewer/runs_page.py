@@ -1,6 +1,8 @@
 """The page of all runs, newest first, filtered by the address."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from starlette.requests import Request
@@ -12,7 +14,7 @@ from evalmark.core.values.run import Run, RunStatus
 from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import total_spending
 from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import RunQuery, parse_run_query
+from evalmark.reports.viewer.urls.queries import RUN_COLUMNS, RUN_GROUPS, RunQuery, parse_run_query
 
 from .live_updates import LiveUpdate, not_modified
 from .page_context import PageContext
@@ -22,6 +24,8 @@ from .trend_page import suite_of
 SIZE = 25
 _SUITES = 6
 """Suites named above the list."""
+_DRAWN = 12
+"""Most runs of a suite in its small chart above the list."""
 GATED = 20_000
 """Most trials of a run whose gate is shown in the list."""
 
@@ -35,7 +39,8 @@ def show(context: PageContext, request: Request) -> Response:
     if moment.running:
         text = f"{count(len(moment.running), 'run')} in progress"
         live = LiveUpdate(mark=moment.mark, text=text, ended="All runs have ended.")
-    values = page_values(context.view, parse_run_query(request.query_params), moment.runs)
+    params = request.query_params
+    values = page_values(context.view, parse_run_query(params, params.getlist("columns")), moment.runs)
     lines = values["lines"]
     metrics = context.metrics.of([line for line in lines if line.trials <= GATED])
     gates = {run: None if known is None else known.outcome for run, known in metrics.items()}
@@ -44,19 +49,29 @@ def show(context: PageContext, request: Request) -> Response:
 
 
 def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, Any]:
-    """Values of the template; only a search reads all runs."""
+    """Values of the template; only a search and groups read all runs."""
+    groups: Sequence[RunGroup] = ()
     with view.figures.give_way():
         matching = None
-        if query.text or query.status:
+        if query.text or query.status or query.group:
             matching = [run for run in view.store.runs() if _is_wanted(run, query)]
+        if matching is not None and query.group:
+            groups = run_groups(matching, query.group)
+            matching = [run for group in groups for run in group.runs]
         paging = Paging(total=total if matching is None else len(matching), size=SIZE, requested=query.page)
         shown = view.store.runs(SIZE, paging.start) if matching is None else paging.part(matching)
         lines = view.lines(shown)
+        headings = _headings(view, groups, shown)
+    suites = _by_suite(lines)
     return {
         "store": view.store.path.name,
         "query": query,
         "lines": lines,
-        "suites": _newest_of_suites(lines),
+        "suites": suites,
+        "headings": headings,
+        "groups": RUN_GROUPS,
+        "all_columns": RUN_COLUMNS,
+        "shared_names": _shared_names(suites),
         "statuses": get_args(RunStatus),
         "matching": paging.total,
         "total": total,
@@ -65,16 +80,73 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         "models_of": models_of,
         "cost_of": cost_of,
         "seconds_of": seconds_of,
+        "suite_of": suite_of,
     }
 
 
-def _newest_of_suites(lines: Sequence[RunLine]) -> list[tuple[str, RunLine]]:
-    """Return the newest of the listed runs that ended, for each suite."""
-    newest: dict[str, RunLine] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGroup:
+    """Runs of one suite or target, or with the same tags, the newest first."""
+
+    name: str
+    """Empty if they have none."""
+    file: str = ""
+    """The suite file of another group of the same name."""
+    runs: Sequence[Run]
+
+    @property
+    def newest(self) -> Run:
+        """The newest complete run, else the newest one."""
+        return next((run for run in self.runs if run.status == "complete"), self.runs[0])
+
+
+def run_groups(runs: Sequence[Run], by: str) -> list[RunGroup]:
+    """Group runs, which are the newest first: the group of the newest run comes first."""
+    keys: Mapping[str, Callable[[Run], str]] = {
+        "suite": suite_of,
+        "target": lambda run: run.target,
+        "tags": lambda run: ", ".join(run.tags),
+    }
+    by_key: dict[str, list[Run]] = {}
+    for run in runs:
+        by_key.setdefault(keys[by](run), []).append(run)
+    if by != "suite":
+        return [RunGroup(name=key, runs=several) for key, several in by_key.items()]
+    names = Counter(several[0].name for several in by_key.values())
+    return [
+        RunGroup(name=several[0].name, file=key if names[several[0].name] > 1 else "", runs=several)
+        for key, several in by_key.items()
+    ]
+
+
+def _headings(
+    view: StoreView, groups: Sequence[RunGroup], shown: Sequence[Run]
+) -> Mapping[str, tuple[RunGroup, RunLine]]:
+    """Return the groups of a page with their newest run, by the id of the first run that the page shows of each."""
+    ids = {run.id for run in shown}
+    first = [next((run.id for run in group.runs if run.id in ids), "") for group in groups]
+    on_page = {run: group for run, group in zip(first, groups, strict=True) if run}
+    newest = view.lines([group.newest for group in on_page.values()])
+    return {run: (group, line) for (run, group), line in zip(on_page.items(), newest, strict=True)}
+
+
+def _by_suite(lines: Sequence[RunLine]) -> Mapping[str, Sequence[RunLine]]:
+    """Return the listed complete runs of each suite, the newest first; of a suite without one, those that stopped."""
+    by_suite: dict[str, list[RunLine]] = {}
     for line in lines:
         if line.run.status != "running":
-            newest.setdefault(suite_of(line.run), line)
-    return list(newest.items())[:_SUITES]
+            by_suite.setdefault(suite_of(line.run), []).append(line)
+    complete = {
+        suite: [line for line in several if line.run.status == "complete"] or several
+        for suite, several in by_suite.items()
+    }
+    return {suite: several[:_DRAWN] for suite, several in list(complete.items())[:_SUITES]}
+
+
+def _shared_names(suites: Mapping[str, Sequence[RunLine]]) -> frozenset[str]:
+    """Return the names that more than one suite has."""
+    names = Counter(several[0].run.name for several in suites.values())
+    return frozenset(name for name, number in names.items() if number > 1)
 
 
 def models_of(line: RunLine) -> str:

@@ -87,6 +87,7 @@ def show(context: PageContext, request: Request) -> Response:
         newer, older = (None, None) if part.number is None else traffic.neighbours(query.conditions, part.number)
     answers = _answers(context, part, context.author(request))
     is_whole = part.shown == part.total
+    is_unfolded = request.query_params.get("step") == "all"
     opened = f"span-{request.query_params.get('step', '')[:64]}"
     steps = [step.span for answer in answers for step in answer.steps]
     values = {
@@ -96,9 +97,10 @@ def show(context: PageContext, request: Request) -> Response:
         "answers": answers,
         "all_steps": [step for answer in answers for step in answer.timeline],
         "opened": opened,
+        "after": after,
         "bodies": {
             f"span-{span.id}": session_path(part.session.id, _step_query(query, after, span.id))
-            for span in _folded(steps, opened)
+            for span in ([] if is_unfolded else _folded(steps, opened))
         },
         "newer": newer,
         "older": older,

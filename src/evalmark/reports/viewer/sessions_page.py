@@ -13,6 +13,7 @@ from evalmark.core.values.label import about_span
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.urls.paths import encode_query_name, session_path
 from evalmark.reports.viewer.urls.queries import SESSION_LABELS, parse_session_query
+from evalmark.reports.viewer.urls.search_query import short_number
 from evalmark.storage.sessions.pages import SessionLine
 from evalmark.tracing.annotations.labels import LabelSubject
 
@@ -55,6 +56,7 @@ def show(context: PageContext, request: Request) -> Response:
         "projects": projects,
         "templates": templates,
         "total": total,
+        "short_number": short_number,
         "labelled": SESSION_LABELS,
         "encode_query_name": encode_query_name,
         "session_path": session_path,

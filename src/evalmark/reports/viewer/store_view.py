@@ -16,6 +16,7 @@ from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.stats.summary.collection import left_out
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.queries.pages import ResultBrowser
+from evalmark.storage.queries.progress import file_identity
 from evalmark.storage.queries.search import SearchHits
 from evalmark.storage.queries.verdict_counts import VerdictCounts
 from evalmark.storage.store.store import Store
@@ -61,14 +62,26 @@ class StoreView:
         self.flags = flags
         self.figures = figures
         self._searching = threading.Lock()
-        self._browsing = RecentCache[tuple[str, str], ResultBrowser](_OPEN)  # closed when no page uses it any more
+        self._file = file_identity(store.path)
+        self._browsing = RecentCache[tuple[object, ...], ResultBrowser](_OPEN)  # closed when no page uses it any more
         self.chosen = RecentCache[tuple[str, str, str, str, int], list[int]](_OPEN)
         """Results of finished runs that were chosen to be labelled."""
         self._endings = RecentCache[tuple[str, str | None], VerdictCounts](_COUNTED)
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file of the store was deleted or replaced since it was opened, so that what is written would be lost."""
+        return self._file is not None and file_identity(self.store.path) != self._file
+
+    def sentence_of(self, error: Exception) -> str:
+        """Return the sentence of an error without the path of the store, which is of the machine that runs the viewer."""
+        sentence = str(error).removeprefix(f"{self.store.path}: ")
+        return sentence[:1].upper() + sentence[1:]
+
     def browsing(self, run: Run) -> ResultBrowser:
         """Return the results of a run for browsing."""
-        return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
+        key = (run.id, run.created, file_identity(self.store.path))
+        return self._browsing.find(key, lambda: self.store.browse(run.id))
 
     def result(self, run: Run, number: int) -> Result:
         """Return the result of a run with a row number.

@@ -1,8 +1,10 @@
 """The page of trends: a metric over the runs of one or several suites."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,15 +19,16 @@ from evalmark.reports.html.trend_chart import (
     RunMetrics,
     TrendLine,
     TrendRun,
-    draw_limits,
     draw_trend,
+    limit_line,
     pass_rate_lines,
     points_of,
     trend_lines,
+    with_limits,
 )
-from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel
+from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel, newest_point
 from evalmark.reports.text.numbers import duration
-from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, start_lines
+from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, run_name, start_lines
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.stats.comparison.baseline_choice import runs_of_series
 from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest_runs, run_values
@@ -66,25 +69,33 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     shows_all = suite != EVERY and name not in measures
     name = name if name in measures else BY_RATE
     trend_runs = [_trend_run(place, line, metrics.get(line.run.id)) for place, line in enumerate(lines)]
+    ids = [line.run.id for line in lines]
     trends, unit = trend_lines(trend_runs, name)
     if suite == EVERY:
         trends = pass_rate_lines(trend_runs)
     days = [one_line(line.run.created[:10]) for line in lines]
     limits = [] if suite == EVERY or not lines else _limits(view, recent, lines)
     drawn = [one for one in limits or () if (one.metric or BY_RATE) == name]
+    if len(trends) == len(drawn) == 1:
+        trends = [with_limits(trends[0], drawn[0], ids)]
+    limit_lines = [limit_line(one, trend_runs, ids) for one in drawn] if len(trends) > 1 else []
+    panel_runs = [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]
     panels = list(suite_panels(trend_runs, lines, measures, limits or ())) if shows_all else []
+    whole = [line for line in lines if is_whole(line.run)]
+    shown = limits or () if shows_all else drawn
     return {
         "shows_all": shows_all,
-        "panels": [
-            (panel, draw_panel(panel, [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]))
-            for panel in panels
-        ],
-        "limits": [(one.target, draw_limits(one)) for one in drawn],
-        "outside": [(change, *_split_run(line, limits or ())) for change, line in outside_lines(limits or ())],
-        "starts": [_split_run(line, drawn) for line in start_lines(drawn)],
+        "panels": [(panel, newest_point(panel, panel_runs), draw_panel(panel, panel_runs)) for panel in panels],
+        "newest_whole": whole[-1] if whole and whole[-1] is not lines[-1] else None,
+        "outcomes": {one.outcome for one in panel_runs},
+        "limits": [(line.name, draw_trend([line], days, one_line(name, 60), unit=unit)) for line in limit_lines],
+        "outside": [(change, *_split_run(line, shown)) for change, line in outside_lines(shown)],
+        "starts": [_split_run(line, shown) for line in start_lines(drawn)],
+        "has_limits": bool(limits),
         "false_alarms": false_alarm_sentence(limits or ()),
         "limits_wait": limits is None,
         "suites": suites,
+        "suite_titles": suite_titles(recent),
         "unknown": unknown,
         "looked_at": _LOOKED_AT,
         "every": EVERY,
@@ -92,7 +103,8 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "measures": measures,
         "name": name,
         "trends": trends,
-        "chart": draw_trend(trends, days, one_line(name, 60), unit=unit),
+        "chart": Markup() if shows_all else draw_trend(trends, days, one_line(name, 60), unit=unit),
+        "run_name": next((line.run.name for line in reversed(lines)), ""),
         "rows": [
             (line, trend_run, points_of(trend_run, trends))
             for line, trend_run in zip(reversed(lines), reversed(trend_runs), strict=True)
@@ -102,11 +114,16 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     }
 
 
-def _split_run(line: str, series: Sequence[MetricSeries]) -> tuple[str, str]:
-    """Split a sentence that starts with the id of a run into the id and the rest."""
-    ids = {run.run.id for one in series for run in one.runs}
-    run = max((one for one in ids if line.startswith(one)), key=len, default="")
-    return run, line.removeprefix(run)
+def is_whole(run: Run) -> bool:
+    """Return whether a run ended with all cases of its suite."""
+    return run.status == "complete" and not run.is_part
+
+
+def _split_run(sentence: str, series: Sequence[MetricSeries]) -> tuple[Run | None, str]:
+    """Split a sentence that starts with the name of a run into the run and the rest."""
+    runs = {run_name(run): run.run for one in series for run in one.runs}
+    name = max((name for name in runs if sentence.startswith(f"{name}:")), key=len, default="")
+    return runs.get(name), sentence.removeprefix(name)
 
 
 def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) -> list[MetricSeries] | None:
@@ -135,28 +152,31 @@ def suite_panels(
     costs = {place: _cost_point(line) for place, line in enumerate(lines)}
     if known := {place: point for place, point in costs.items() if point is not None}:
         yield TrendPanel(title="Cost of a trial", note="judges included", unit="dollars", lines=[("cost", known)])
+    tokens = {place: _token_point(line) for place, line in enumerate(lines)}
+    if used := {place: point for place, point in tokens.items() if point is not None}:
+        yield TrendPanel(title="Tokens of a trial", note="judges included", lines=[("tokens", used)])
     times = [("median", "median_seconds"), ("95th percentile", "p95_seconds")]
     if drawn := [(title, points) for title, field in times if (points := _time_points(trend_runs, field))]:
-        yield TrendPanel(title="Seconds of an output", note="median; dashed: 95th percentile", lines=drawn)
+        yield TrendPanel(title="Time of an output", note=drawn[0][0], unit="seconds", lines=drawn)
 
 
 def _panel_line(
     line: TrendLine, name: str, lines: Sequence[RunLine], limits: Sequence[MetricSeries]
 ) -> tuple[str, Mapping[int, PanelPoint]]:
     several = [one for one in limits if (one.metric or BY_RATE) == name]
-    by_run = {one.run.id: (several[0], one.point) for one in several[0].runs} if len(several) == 1 else {}
-    points = {}
-    for point in line.points:
-        series, limit = by_run.get(lines[point.place].run.id, (None, None))
-        points[point.place] = PanelPoint(
+    if len(several) == 1:
+        line = with_limits(line, several[0], [line.run.id for line in lines])
+    return line.name, {
+        point.place: PanelPoint(
             value=point.value,
             text=point.text,
             interval=point.interval,
             interval_text=point.interval_text,
-            limits=(None, None) if limit is None else (limit.low, limit.high),
-            change="" if series is None or limit is None else series.change(limit),
+            limits=point.limits,
+            change=point.change,
         )
-    return line.name, points
+        for point in line.points
+    }
 
 
 def _cost_point(line: RunLine) -> PanelPoint | None:
@@ -165,6 +185,15 @@ def _cost_point(line: RunLine) -> PanelPoint | None:
     if spent.cost is None or spent.unknown_cost or spent.replayed or not line.trials:
         return None
     return PanelPoint(value=spent.cost / line.trials, text=f"{money(spent.cost / line.trials)} a trial")
+
+
+def _token_point(line: RunLine) -> PanelPoint | None:
+    """Return the tokens of a trial; None if a call did not report them, or cached replies left some out."""
+    spent = total_spending(line.spending)
+    tokens = spent.input_tokens + spent.output_tokens
+    if not tokens or spent.unknown_usage or spent.replayed or not line.trials:
+        return None
+    return PanelPoint(value=tokens / line.trials, text=f"{tokens / line.trials:,.0f} tokens a trial")
 
 
 def _time_points(trend_runs: Sequence[TrendRun], field: str) -> Mapping[int, PanelPoint]:
@@ -176,7 +205,9 @@ def _time_points(trend_runs: Sequence[TrendRun], field: str) -> Mapping[int, Pan
 
 def _panel_run(trend_run: TrendRun, line: RunLine) -> PanelRun:
     outcome = trend_run.metrics.outcome if trend_run.metrics else ""
-    return PanelRun(href=run_path(line.run.id), description=trend_run.description, outcome=outcome)
+    return PanelRun(
+        href=run_path(line.run.id), description=trend_run.description, outcome=outcome, is_whole=is_whole(line.run)
+    )
 
 
 def suite_of(run: Run) -> str:
@@ -184,8 +215,20 @@ def suite_of(run: Run) -> str:
     return run.suite or run.name
 
 
+def suite_titles(runs: Sequence[Run]) -> Mapping[str, str]:
+    """Return what to call each series of runs: the name of its newest run, and its file where another has this name too."""
+    names = {suite_of(run): one_line(run.name, 60) or suite_of(run) for run in reversed(runs)}
+    several = Counter(names.values())
+    return {
+        suite: f"{name} ({suite})" if several[name] > 1 and suite != name else name for suite, name in names.items()
+    }
+
+
 def _trend_run(place: int, line: RunLine, metrics: RunMetrics | None) -> TrendRun:
-    description = f"{one_line(line.run.name, 60)}, {one_line(line.run.created)}"
+    run = line.run
+    what = [one_line(run.given_name, 60) or one_line(run.name, 60), one_line(run.created)]
+    what += ["some of its cases"] if run.is_part else []
+    description = ", ".join([*what, *([] if run.status == "complete" else [run.status])])
     return TrendRun(
         place=place, description=description, series=suite_of(line.run), passed=line.passed, metrics=metrics
     )

@@ -4,10 +4,11 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Case, Output, ToolCall, Turn, Usage
@@ -15,8 +16,13 @@ from evalmark.core.values.plain_data import canonical, fingerprint, plain
 from evalmark.inputs.documents.json_query import missing_part, query_json, response_json
 from evalmark.inputs.suites.services import SUITE_FOLDER
 from evalmark.models.providers.replies import tool_call
-from evalmark.prompts.templates.interpreter import RenderBudget, TemplateText, render_template
-from evalmark.prompts.templates.template import BrokenTemplateError, template_of
+
+if TYPE_CHECKING:
+    from evalmark.prompts.templates import interpreter
+    from evalmark.prompts.templates import template as template_module
+else:  # they load jinja2, which a run without a service does not need
+    interpreter = LazyModule("evalmark.prompts.templates.interpreter")
+    template_module = LazyModule("evalmark.prompts.templates.template")
 
 CASE_VALUES = ("input", "id", "history", "contexts", "metadata")
 """The variables of templates. The expected output is not among them."""
@@ -141,8 +147,8 @@ def template_faults(settings: Any) -> list[str]:
     if not isinstance(settings, str):
         return []
     try:
-        names = [name for name, _ in template_of(settings).variables]
-    except BrokenTemplateError as fault:
+        names = [name for name, _ in template_module.template_of(settings).variables]
+    except template_module.BrokenTemplateError as fault:
         return [f"{settings!r:.80}: {fault.sentence}"]
     known = (*CASE_VALUES, "suite_folder")
     return [
@@ -183,13 +189,13 @@ def _text(template: str, values: Mapping[str, Any], *, is_address: bool = False)
         ConfigError: a value is missing, or the template cannot use it.
     """
     try:
-        rendered = render_template(template, values, RenderBudget())
-    except BrokenTemplateError as fault:
+        rendered = interpreter.render_template(template, values, interpreter.RenderBudget())
+    except template_module.BrokenTemplateError as fault:
         raise ConfigError(f"{template!r:.80}: {fault.sentence}") from None
     if rendered.missing:
         raise ConfigError(f"{{{{{next(iter(rendered.missing))}}}}} has no value in this case; add it to the row.")
     pieces = [
-        str(piece) if isinstance(piece, TemplateText) or not is_address else quote(str(piece), safe="")
+        str(piece) if isinstance(piece, interpreter.TemplateText) or not is_address else quote(str(piece), safe="")
         for piece in rendered.pieces
     ]
     return "".join(pieces)

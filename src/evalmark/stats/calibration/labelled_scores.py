@@ -1,12 +1,13 @@
 """Collects the scores of labelled outputs for each metric, without texts."""
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evalmark.core.values.run import Metric
-from evalmark.core.values.score import Direction, Result, Score
+from evalmark.core.values.score import Direction, Result, Score, Trial
 from evalmark.stats.inference.intervals import LEVEL
+from evalmark.stats.summary.clusters import case_name
 
 from .audit import compare_verdicts, number_of, verdict_of
 from .audit_results import VerdictAgreement
@@ -25,6 +26,9 @@ class MetricSeparation:
     good: Sequence[float]
     """The values of good outputs."""
     bad: Sequence[float]
+    good_cases: int
+    """The number of cases, or clusters of cases, with a value of a good output."""
+    bad_cases: int
     compared: VerdictAgreement
     """How its verdicts agree with the labels."""
     unjudged: int
@@ -36,6 +40,8 @@ class _Column:
     direction: Direction
     good: "array[float]" = field(default_factory=lambda: array("d"))
     bad: "array[float]" = field(default_factory=lambda: array("d"))
+    good_cases: set[int] = field(default_factory=set)
+    bad_cases: set[int] = field(default_factory=set)
     truth: bytearray = field(default_factory=bytearray)
     judged: bytearray = field(default_factory=bytearray)
     cases: "array[int]" = field(default_factory=lambda: array("Q"))
@@ -43,13 +49,21 @@ class _Column:
 
 
 class LabelledScores:
-    """Collects scores in one pass over the results. Outputs with an error are left out, as in `audit_judge`."""
+    """Collects scores in one pass over the results. Outputs with an error are left out, as in `audit_judge`.
 
-    def __init__(self, metrics: Iterable[Metric], truth: Truth) -> None:
+    Args:
+        metrics: the metrics whose scores are collected.
+        truth: whether an output is good.
+        cluster_of: the case of a trial, or its cluster: what outputs that depend on each other share.
+    """
+
+    def __init__(
+        self, metrics: Iterable[Metric], truth: Truth, cluster_of: Callable[[Trial], Hashable] = case_name
+    ) -> None:
         self._metrics = {metric.name: metric for metric in metrics}
-        self._truth = truth
+        self._truth, self._cluster_of = truth, cluster_of
         self._columns = {name: _Column(metric.direction) for name, metric in self._metrics.items()}
-        self._cases: dict[tuple[str, str], int] = {}
+        self._cases: dict[Hashable, int] = {}
         self.outputs = 0
         """The number of labelled outputs."""
 
@@ -59,8 +73,7 @@ class LabelledScores:
         if truth is None:
             return
         self.outputs += 1
-        trial = result.trial
-        case = self._cases.setdefault((trial.dataset, trial.case.id), len(self._cases))
+        case = self._cases.setdefault(self._cluster_of(result.trial), len(self._cases))
         seen: set[str] = set()
         for score in result.scores:
             if score.name in self._columns and score.name not in seen and score.status != "skipped":
@@ -75,6 +88,8 @@ class LabelledScores:
                 direction=column.direction,
                 good=column.good,
                 bad=column.bad,
+                good_cases=len(column.good_cases),
+                bad_cases=len(column.bad_cases),
                 compared=compare_verdicts([*map(bool, column.truth)], [*map(bool, column.judged)], column.cases, level),
                 unjudged=column.unjudged,
             )
@@ -89,6 +104,7 @@ def _add(column: _Column, score: Score, case: int, *, truth: bool) -> None:
         column.direction = score.direction
     if value is not None:
         (column.good if truth else column.bad).append(value)
+        (column.good_cases if truth else column.bad_cases).add(case)
     if passed is None:
         column.unjudged += 1
         return

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from evalmark.core.values.notebook import NotebookValue
+from evalmark.core.values.run import Gate
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.differences import MARGIN, Difference
 
@@ -236,6 +237,8 @@ class Comparison(NotebookValue):
     margin: float = MARGIN
     tests: int = 0
     """The number of tests that p is adjusted for, over all baselines that were compared together."""
+    gate: Gate | None = None
+    """The gate of the run."""
     rules: ScoringRules = SAME
     """The rules that both runs were scored by."""
     rescore: str = ""

@@ -198,6 +198,7 @@ class _RunPair:
             rescore=rescore_command(run, baseline, self.rules) if has_common else "",
             level=self.asked[0],
             margin=self.asked[1],
+            gate=run.gate,
         )
 
     def _known(self, side: "_TargetPair", change: TargetChange) -> TargetChange:

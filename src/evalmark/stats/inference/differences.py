@@ -394,6 +394,8 @@ def _likely_interval(pairs: _IndependentPairs, level: float, *, bounded: bool) -
         values += [apart] * int(size)
         clusters += [number] * int(size)
     found = mean_interval(values, level, bounded=False, clusters=clusters)
+    if bounded and found.low is not None and found.high is not None:
+        found = replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))
     return replace(found, method=found.method.partition(",")[0])
 
 

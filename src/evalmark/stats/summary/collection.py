@@ -36,7 +36,7 @@ TAGS = 100
 REPEAT_BITS = 20
 _LONGEST_LABEL, _LONGEST_REASON = 100, 1_000
 """Characters."""
-_RANK = {"fail": 0, "error": 1, "unscored": 2, "ungated": 3}
+_RANK = {"error": 0, "fail": 1, "unscored": 2, "ungated": 3}
 _ABOUT_A_RULE = ("ruleid", "rule")
 """Metadata fields that every prompt test has, possibly as None."""
 

@@ -8,6 +8,7 @@ from itertools import compress
 from typing import Literal
 
 from evalmark.core.values.run import Metric
+from evalmark.scoring.binding.scores import TOLERANCE
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.means import mean, mean_interval, share, skewness_caution
@@ -143,7 +144,8 @@ def _bins(values: Sequence[float], low: float, high: float) -> tuple[int, ...]:
         return ()
     counts = [0] * BINS
     width = high / BINS - low / BINS  # divided first, since the difference of two large numbers can be infinite
+    slack = TOLERANCE / width if (low, high) == (0.0, 1.0) else SLACK  # the tolerance of thresholds and filters
     for value in values:
         position = (value / width - low / width) if width else 0
-        counts[min(BINS - 1, max(0, int(position + SLACK)))] += 1  # 0.7 / 0.1 is 6.999999999999999
+        counts[min(BINS - 1, max(0, int(position + slack)))] += 1  # 0.7 / 0.1 is 6.999999999999999
     return tuple(counts)

@@ -4,13 +4,12 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, compress, groupby
-from operator import itemgetter
+from itertools import chain, compress
 from statistics import median
 
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.stats.inference.argument_checks import check_arguments
-from evalmark.stats.inference.intervals import LEVEL
+from evalmark.stats.inference.intervals import LEVEL, Share
 from evalmark.stats.inference.means import share
 from evalmark.stats.inference.repeats import mean_pass_at_k, mean_pass_hat_k
 
@@ -108,6 +107,7 @@ def _group(key: GroupKey, trials: TrialGroup, run: Run, finder: ClusterFinder, l
         tally=_tally({key: trials}, finder, level),
         metrics=metrics,
         repeats=_repeats(trials, run.repeat, unit, level),
+        flipped=_flipped(trials, unit, level),
         left_out=why,
         variances=variance_splits(trials, metrics, unit, level),
     )
@@ -130,6 +130,23 @@ def _repeats(trials: TrialGroup, k: int, unit: str, level: float) -> RepeatFigur
         any_of=mean_pass_at_k(cases, k, level, clusters=clusters, unit=unit),
         all_of=mean_pass_hat_k(cases, k, level, clusters=clusters, unit=unit),
     )
+
+
+def _flipped(trials: TrialGroup, unit: str, level: float) -> Share | None:
+    """Return the share of cases whose verdict differs between repeats, of those that were judged more than once."""
+    if not trials.repeated:
+        return None
+    judged: Counter[int] = Counter()
+    passed: Counter[int] = Counter()
+    for case, verdict in zip(trials.cases, trials.verdicts, strict=True):
+        judged[case] += verdict < 2
+        passed[case] += verdict == 0
+    cluster_of = dict(zip(trials.cases, trials.clusters, strict=True))
+    repeated = [case for case, n in judged.items() if n > 1]
+    if not repeated:
+        return None
+    flags = [int(0 < passed[case] < judged[case]) for case in repeated]
+    return share(flags, [cluster_of[case] for case in repeated], level, unit=unit)
 
 
 def _not_run(run: Run, groups: Mapping[GroupKey, TrialGroup]) -> int | None:
@@ -160,6 +177,7 @@ def _tally(groups: Mapping[GroupKey, TrialGroup], finder: ClusterFinder, level: 
     repeated = any(trials.repeated for trials in parts)
     clusters = array("Q", chain.from_iterable(trials.clusters for trials in parts))
     counts = Counter(verdicts)
+    twice, flipped = _judged_twice(parts) if repeated else (set(), set())
     return TrialCounts(
         trials=len(cases),
         cases=len(set(cases)),
@@ -174,17 +192,27 @@ def _tally(groups: Mapping[GroupKey, TrialGroup], finder: ClusterFinder, level: 
             level,
             unit=finder.unit((dataset, mode) for dataset, _, mode, _ in groups),
         ),
-        flips=sum(_flips(trials) for trials in parts) if repeated else None,
+        flips=len(flipped) if repeated else None,
+        judged_twice=len(twice) if repeated else None,
         seconds_median=median(seconds) if seconds else None,
         seconds_p95=_quantile(seconds, 0.95),
         waited_median=median(waited) if waited else None,
     )
 
 
-def _flips(trials: TrialGroup) -> int:
-    # an error is not a verdict, so a case that passed once and failed with an error has not flipped
-    pairs = sorted({pair for pair in zip(trials.cases, trials.verdicts, strict=True) if pair[1] < 2})
-    return sum(len(list(group)) > 1 for _, group in groupby(pairs, key=itemgetter(0)))
+def _judged_twice(parts: Iterable[TrialGroup]) -> tuple[set[int], set[int]]:
+    """Return the cases that were judged at least twice in a group, and those of them whose verdict differs there."""
+    twice: set[int] = set()
+    flipped: set[int] = set()
+    for trials in parts:
+        # an error is not a verdict, so a case that passed once and failed with an error has not flipped
+        pairs = Counter(pair for pair in zip(trials.cases, trials.verdicts, strict=True) if pair[1] < 2)
+        judged: Counter[int] = Counter()
+        for (case, _), n in pairs.items():
+            judged[case] += n
+        twice.update(case for case, n in judged.items() if n > 1)
+        flipped.update(case for case, verdict in pairs if verdict == 0 and (case, 1) in pairs)
+    return twice, flipped
 
 
 def _quantile(ordered: Sequence[float], q: float) -> float | None:

@@ -36,7 +36,9 @@ class TrialCounts:
     pass_rate: Share
     """Of the trials that passed or failed; errors, unscored and ungated trials are left out."""
     flips: int | None
-    """Cases whose verdict differs between repeats; None without repeats."""
+    """Cases whose verdict differs between repeats on a target; None without repeats."""
+    judged_twice: int | None
+    """Cases that passed or failed at least twice on a target, so that their verdict could differ; None without repeats."""
     seconds_median: float | None
     seconds_p95: float | None
     waited_median: float | None = None
@@ -253,6 +255,8 @@ class SummaryGroup:
     metrics: tuple[MetricSummary, ...]
     repeats: RepeatFigures | None = None
     """None without repeats, or if no trial passed or failed."""
+    flipped: Share | None = None
+    """Cases whose verdict differs between repeats, of those that passed or failed at least twice; None without such cases."""
     left_out: LeftOut | None = None
     """Why the trials of the group do not count for the headline figure; None if they count."""
     variances: tuple[VarianceSplit, ...] = ()

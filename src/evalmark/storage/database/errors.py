@@ -94,7 +94,7 @@ def _full_message(path: StoreLocation, needed: int, what: str) -> str:
     room = f"needs about {format_size(needed)}" if needed else "needs more space"
     return (
         f"{path}: the disk is full: {what} {room}, and {format_size(_free(path))} are free. Everything saved before is "
-        "kept: free disk space, then resume the run."
+        "kept: free disk space and try again; a stopped run can be resumed."
     )
 
 

@@ -40,7 +40,7 @@ def _sentences(psycopg: Any) -> list[tuple[Any, type[StoreError], str]]:
         (
             (errors.DiskFull, errors.OutOfMemory),
             StoreFullError,
-            "the server has no free space ({}). Everything saved before is kept: free space there, then resume the run.",
+            "the server has no free space ({}). Everything saved before is kept: free space and try again; a stopped run can be resumed.",
         ),
         (
             errors.InsufficientPrivilege,

@@ -52,6 +52,12 @@ class ResultFilter:
     """The range includes both ends."""
     measure: Measure | None = None
     """What `low` and `high` refer to instead of a score: the time, the tokens or the cost in US dollars of an output."""
+    metadata: str = ""
+    """A field of a case's metadata, of nested objects with dots between their names. It equals `value`, or, if `value` is None,
+    `low` and `high` refer to it instead of a score.
+    """
+    value: str | None = None
+    """Text, number, `true` or `false`; also what one element of a list equals."""
     numbers: frozenset[int] | None = None
     """Only results with these row numbers; None: all, empty: none."""
     without: frozenset[int] = frozenset()
@@ -112,7 +118,9 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
         anywhere = " or ".join(held.format(column, values) for column, values in fields.items())
         inside, bare = like_pattern_in_json(filters.text), like_pattern(filters.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
-    if filters.measure is not None:
+    if filters.metadata:
+        yield _metadata_condition(filters)
+    elif filters.measure is not None:
         yield f"({_MEASURES[filters.measure]} between ? and ?)", score_bounds(filters)
     elif filters.low is not None or filters.high is not None:
         yield _score_condition(filters)
@@ -126,6 +134,41 @@ def _score_condition(filters: ResultFilter) -> tuple[str, tuple[Any, ...]]:
         return f"exists (select 1 from {scores})", bounds  # noqa: S608  texts of ours
     named = f"{scores} and json_extract(j.value, '$.name') = ?"
     return f"exists (select 1 from {named})", (*bounds, sql_text(filters.metric))  # noqa: S608  texts of ours
+
+
+def _metadata_condition(filters: ResultFilter) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition on a field of the metadata; the JSON is searched as a text first, which is fast."""
+    path, value = f"$.metadata.{filters.metadata}", filters.value
+    number = "when json_type(r.content, ?) in ('real', 'integer') then cast(json_extract(r.content, ?) as double precision) between ? and ?"
+    key = like_pattern_in_json(filters.metadata.rpartition(".")[2])
+    if value is None:
+        return f"(r.content like ? escape '!' and case {number} end)", (key, path, path, *score_bounds(filters))
+    written = sql_text(value)
+    element, elements = _element_condition(filters, value)
+    cases: list[tuple[str, tuple[Any, ...]]] = [
+        ("when json_type(r.content, ?) = 'text' then json_extract(r.content, ?) = ?", (path, path, written)),
+        (
+            f"when json_type(r.content, ?) = 'array' then exists (select 1 from json_each(r.content, ?) t where {element})",  # noqa: S608  texts of ours
+            (path, path, *elements),
+        ),
+        ("when json_type(r.content, ?) in ('true', 'false') then json_type(r.content, ?) = ?", (path, path, value)),
+    ]
+    if filters.low is not None:
+        cases.append((number, (path, path, *score_bounds(filters))))
+    is_plain = filters.low is None and value not in ("true", "false")
+    within = like_pattern_in_json(value) if is_plain else key
+    parameters = (one for _, several in cases for one in several)
+    return f"(r.content like ? escape '!' and case {' '.join(text for text, _ in cases)} end)", (within, *parameters)
+
+
+def _element_condition(filters: ResultFilter, value: str) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition on an element `t` of a list in the metadata; a truth value is no number, as outside of lists."""
+    # in SQLite the value of an element that is true is 1
+    text = "case when t.type in ('true', 'false') then t.type else cast(t.value as text) end = ?"
+    if filters.low is None:
+        return text, (sql_text(value),)
+    number = "case when t.type in ('real', 'integer') then cast(t.value as double precision) between ? and ? end"
+    return f"({text} or {number})", (sql_text(value), *score_bounds(filters))
 
 
 def _further_conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -23,7 +23,7 @@ class ScanBudget:
     """Up to this many results are all read and sorted; in more, matches are found along an index."""
     least: int = 200
     """Results that are read regardless of the time."""
-    patience: float = 0.1
+    patience: float = 0.05
     """Seconds, after which the page shows what was found so far."""
     first: int = 25
     """Results that the first statement reads."""

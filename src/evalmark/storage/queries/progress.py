@@ -1,8 +1,9 @@
 """Reports the progress of runs, and whether a store has changed, without reading results: the viewer calls it often."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -51,9 +52,11 @@ class StoreProgress:
 class StoreVersion:
     """Tells whether anything was written to a store. `Store.version` creates it; close it after use."""
 
-    def __init__(self, db: Connection, path: StoreLocation) -> None:
-        self._db, self._path = db, path
+    def __init__(self, connect: Callable[[], Connection], path: StoreLocation) -> None:
+        self._connect, self._path = connect, path
         self._lock = Lock()
+        self._file: tuple[int, int] | None = None
+        self._db = self._opened()
 
     def read(self) -> str:
         """Return a text that changes with each transaction that writes, of this process or another one.
@@ -64,9 +67,18 @@ class StoreVersion:
         with self._lock, store_errors(self._path):
             # A file counts the changes of others for each connection, and this one writes nothing. A server lists
             # which transactions that write have begun and ended.
-            is_file = isinstance(self._db, FileConnection)
-            sql = "pragma data_version" if is_file else "select cast(txid_current_snapshot() as text)"
-            return str(self._db.execute(sql).get)
+            if not isinstance(self._db, FileConnection):
+                return str(self._db.execute("select cast(txid_current_snapshot() as text)").get)
+            if self._file != file_identity(self._path):  # the store was deleted and made again
+                self._db.close()
+                self._db = self._opened()
+            return f"{self._file} {self._db.execute('pragma data_version').get}"
+
+    def _opened(self) -> Connection:
+        file = file_identity(self._path)
+        db = self._connect()
+        self._file = file
+        return db
 
     def close(self) -> None:
         """Close the connection."""
@@ -107,6 +119,17 @@ def _progress_of_runs(
         sql = "select verdict, count(*), max(number) from result where run = ? and pass > 0 group by verdict"
         results = {verdict: (n, newest) for verdict, n, newest in db.execute(sql, (number,))}
         yield RunProgress(run=run, status=current, passes=passes, results=results)
+
+
+def file_identity(path: StoreLocation) -> tuple[int, int] | None:
+    """Return what tells a file from another one at the same path; None for a server, and without a file."""
+    if not isinstance(path, Path):
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _mark(*parts: object) -> str:

@@ -12,7 +12,7 @@ from evalmark.storage.database.schema import transaction
 
 _VERSION = 2
 """Grows whenever the same results would have other totals, so that old ones are calculated again."""
-_SUMMARY_VERSION = 2
+_SUMMARY_VERSION = 3
 """The same for summaries."""
 
 

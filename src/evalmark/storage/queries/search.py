@@ -1,14 +1,17 @@
 """Finds a small set of results that contains all matches, using indexes only."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.database.fields import sql_text
+from evalmark.storage.database.fields import from_json, from_sql, sql_text
 
 from .filter import ResultFilter, score_bounds
 from .pagination import DEFAULT_BUDGET, ScanBudget
 from .sorting import build_query
+
+_BATCH = 50
+"""Results whose texts are in memory together."""
 
 
 class Candidates(NamedTuple):
@@ -48,7 +51,9 @@ def _indexed_candidates(db: Connection, run: int, filters: ResultFilter, most: i
         names = ", ".join("?" * len(filters.verdicts))
         sql = f"select number from result where run = ? and pass > 0 and verdict in ({names})"  # noqa: S608  parameters
         yield _numbers_up_to(db, sql, (run, *filters.verdicts), most)
-    if filters.measure == "seconds":
+    if filters.metadata:
+        yield None  # no index holds it
+    elif filters.measure == "seconds":
         sql = "select number from result where run = ? and pass > 0 and seconds between ? and ?"
         yield _numbers_up_to(db, sql, (run, *score_bounds(filters)), most)
     elif filters.measure is None and (filters.low is not None or filters.high is not None):
@@ -116,3 +121,52 @@ def count_rows(db: Connection, run: int, filters: ResultFilter) -> int:
     row = "r.source, r.dataset, r.position, r.repeat"
     sql = f"select count(*) from (select 1 from result r where {query.conditions} group by {row}) found"  # noqa: S608  parameters
     return int(db.execute(sql, query.parameters).get)
+
+
+def search_texts(db: Connection, run: int, matches: Callable[[str], bool], pause: Callable[[], object]) -> list[int]:
+    """Return the numbers of the results of which `matches` accepts a text: those that a word is searched in.
+
+    Every result is read, in small batches; `pause` is called before each.
+    """
+    every = db.execute("select number from result where run = ? and pass > 0 order by number", (run,)).fetchall()
+    numbers, found = [number for (number,) in every], []
+    for start in range(0, len(numbers), _BATCH):
+        pause()
+        batch = numbers[start : start + _BATCH]
+        places = ", ".join("?" * len(batch))
+        sql = f"select number, case_id, content, output, scores from result where number in ({places}) order by number"  # noqa: S608  parameters
+        for number, case_id, *columns in db.execute(sql, batch).fetchall():
+            if matches(from_sql(case_id)) or any(map(matches, _texts(*columns))):
+                found.append(number)
+    return found
+
+
+def _texts(content: str, output: str, scores: str) -> Iterator[str]:
+    """Yield the texts and numbers of a result; none of a damaged part, whose own page shows the error."""
+    for column in (content, output):
+        yield from _leaves(_decoded(column))
+    several = _decoded(scores)
+    for score in several if isinstance(several, list) else ():
+        if isinstance(score, dict) and isinstance(score.get("reason"), str):
+            yield score["reason"]
+
+
+def _decoded(column: str) -> Any:
+    try:
+        return from_json(column) if column else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+        elif isinstance(one, (int, float)) and not isinstance(one, bool):
+            yield str(one)

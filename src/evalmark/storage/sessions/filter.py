@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Literal, get_args
 
 from evalmark.storage.database.connection import Connection
@@ -36,6 +37,21 @@ _LABEL_QUERIES = {
     "disputed": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) "
     "where p.parent = '' and t.ups = t.downs and t.ups > 0",
 }
+Range = tuple[float | None, float | None]
+_SECONDS = """
+    select sum(cast(json_extract(p.content, '$.seconds') as double precision)) from span p
+    where p.session = s.id and p.parent = ''
+"""
+_COSTS = "p.content like '%\"cost\":%' and json_extract(p.content, '$.cost') is not null"
+_COST = f"""
+    with recursive above(id) as (
+        select p.parent from span p where p.session = s.id and p.parent not in ('', p.id) and {_COSTS}
+        union select p.parent from span p join above on p.id = above.id where p.parent not in ('', p.id)
+    )
+    select sum(cast(json_extract(p.content, '$.cost') as double precision)) from span p
+    where p.session = s.id and {_COSTS} and p.id not in (select id from above)
+"""  # noqa: S608  texts of ours
+"""`total_spending`: where a span and its steps both have a cost, the steps count."""
 _FAILED = "p.content like '%\"error\":%' and json_extract(p.content, '$.error') is not null"
 """The search in the text comes first, because it is much faster."""
 
@@ -54,6 +70,14 @@ class SessionFilter:
     """At least one answer ended in an error."""
     template: str = ""
     """The name of a prompt that a step or an answer used."""
+    since: date | None = None
+    """The first day, in UTC, on which it may have begun."""
+    until: date | None = None
+    """The last one."""
+    seconds: Range = (None, None)
+    """The least and the most seconds of its answers together, both included. What was not measured is in no range."""
+    cost: Range = (None, None)
+    """The same for what it cost in US dollars."""
 
     @property
     def is_all(self) -> bool:
@@ -67,6 +91,7 @@ Condition = tuple[str, tuple[Any, ...]]
 
 def conditions(db: Connection, filters: SessionFilter) -> Iterator[Condition]:
     """Yield the SQL conditions, in the form that is fastest for the content of the store."""
+    yield from _range_conditions(filters)
     if filters.project:
         yield "s.project = ?", (sql_text(filters.project),)
     if filters.template:
@@ -80,6 +105,19 @@ def conditions(db: Connection, filters: SessionFilter) -> Iterator[Condition]:
         yield _some_answer(_FAILED), ()
     if filters.text:
         yield _text_condition(filters.text)
+
+
+def _range_conditions(filters: SessionFilter) -> Iterator[Condition]:
+    """Yield the conditions on the time, the seconds and the cost; days first, since they are cheap."""
+    if filters.since is not None:
+        yield "json_extract(s.header, '$.started') >= ?", (filters.since.isoformat(),)
+    if filters.until is not None and filters.until < date.max:
+        yield "json_extract(s.header, '$.started') < ?", ((filters.until + timedelta(days=1)).isoformat(),)
+    for value, (low, high) in ((_SECONDS, filters.seconds), (_COST, filters.cost)):
+        if low is not None:
+            yield f"({value}) >= ?", (low,)
+        if high is not None:
+            yield f"({value}) <= ?", (high,)
 
 
 def _some_answer(holds: str) -> str:

@@ -1,6 +1,7 @@
 """Lists sessions and the spans of one session, a page at a time. The cost does not depend on the size of the store."""
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
@@ -26,6 +27,10 @@ _LARGE = 64_000
 _HIGHEST = 4
 """Levels of parents that are read for the spans of a page."""
 _FIRST_NAMES = 200
+
+_COUNT_FAILED = """
+    select count(*) from span where session = ? and content like '%"error":%' and json_extract(content, '$.error') is not null
+"""
 
 DecodeSpan = Callable[[Any], Span]
 DecodeSession = Callable[[Any], Session]
@@ -80,6 +85,12 @@ class SessionPart:
     total: int
     after: int | None
     """The number of the last span of the page; None if there are no more."""
+    starts: tuple[int, ...]
+    """The `after` of each page of the session."""
+    page: int
+    """Which of them the part begins at, or is after, from 0."""
+    failed: int
+    """Steps and answers of the whole session that ended in an error."""
     elsewhere: frozenset[str]
     """Ids of parents that are stored, but not part of the page."""
 
@@ -128,19 +139,20 @@ def names(db: Connection, table: str, column: str) -> list[str]:
 def session_part(
     db: Connection, decode_span: DecodeSpan, decode_session: DecodeSession, identity: str, after: int
 ) -> SessionPart | None:
-    """Return a session with the spans after number `after`; None if nothing is stored under this id."""
+    """Return a session with the spans after number `after`, or with those of the last page; None if nothing is stored under this id."""
     header = db.execute("select number, header from session where id = ?", (sql_text(identity),)).fetchone()
     total = int(db.execute("select count(*) from span where session = ?", (sql_text(identity),)).get)
     if header is None and not total:
         return None
-    sizes = "select number, octet_length(content) from span where session = ? and number > ? order by number limit ?"
-    sized = db.execute(sizes, (sql_text(identity), after, MOST_SPANS + 1)).fetchall()
-    fitting = max(1, sum(1 for _ in takewhile(lambda size: size <= _MOST_TEXT, accumulate(int(n) for _, n in sized))))
-    chosen = [int(number) for number, _ in sized][: min(fitting, MOST_SPANS)]
+    every = _sizes(db, identity)
+    starts = _page_starts(every)
+    after = after if every and after < every[-1][0] else starts[-1]
+    sized = [one for one in every if one[0] > after][: MOST_SPANS + 1]
+    chosen = [number for number, _ in sized][: _fitting(sized)]
     last = chosen[-1] if chosen else after
     some = "select content, checksum from span where session = ? and number > ? and number <= ? order by number"
     spans = [decode_span(row) for row in db.execute(some, (sql_text(identity), after, last)).fetchall()]
-    room = _MOST_TEXT - sum(int(n) for _, n in sized[: len(chosen)])
+    room = _MOST_TEXT - sum(size for _, size in sized[: len(chosen)])
     higher, elsewhere = _parents(db, decode_span, spans, room)
     before = "select count(*) from span where session = ? and number <= ?"
     known = decode_session(header[1]) if header else _session_of_spans(identity, spans)
@@ -152,20 +164,41 @@ def session_part(
         shown=len(chosen),
         total=total,
         after=last if len(sized) > len(chosen) else None,
+        starts=starts,
+        page=max(bisect_right(starts, after) - 1, 0),
+        failed=int(db.execute(_COUNT_FAILED, (sql_text(identity),)).get),
         elsewhere=elsewhere,
     )
 
 
+def _sizes(db: Connection, identity: str) -> list[tuple[int, int]]:
+    """List the numbers and bytes of a session's spans."""
+    sql = "select number, octet_length(content) from span where session = ? order by number"
+    return [(int(number), int(size)) for number, size in db.execute(sql, (sql_text(identity),)).fetchall()]
+
+
+def _fitting(sized: Sequence[tuple[int, int]]) -> int:
+    """Count the spans at the beginning that one page has room for, at least one."""
+    sizes = accumulate(size for _, size in sized[:MOST_SPANS])
+    return max(1, sum(1 for _ in takewhile(lambda size: size <= _MOST_TEXT, sizes)))
+
+
+def _page_starts(sized: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """List the `after` of each page: 0, then the number of the last span of the page before."""
+    starts, at = [0], 0
+    while (at := at + _fitting(sized[at : at + MOST_SPANS])) < len(sized):
+        starts.append(sized[at - 1][0])
+    return tuple(starts)
+
+
 def span_position(db: Connection, span: str) -> tuple[str, int] | None:
-    """Return the session of a span, and the `after` of a page that shows the span near its middle."""
+    """Return the session of a span, and the `after` of the page that shows it."""
     found = db.execute("select session, number from span where id = ?", (sql_text(span),)).fetchone()
     if found is None:
         return None
-    session, number = found
-    earlier = "select number from span where session = ? and number < ? order by number desc limit 1 offset ?"
-    begins = db.execute(earlier, (session, number, MOST_SPANS // 2)).fetchone()
-    is_first = db.execute(earlier, (session, number, MOST_SPANS - 1)).fetchone() is None
-    return str(session), 0 if is_first or begins is None else int(begins[0])
+    session, number = str(found[0]), int(found[1])
+    starts = _page_starts(_sizes(db, session))
+    return session, starts[bisect_left(starts, number) - 1]
 
 
 def _session_of_spans(identity: str, spans: Sequence[Span]) -> Session:

@@ -347,7 +347,7 @@ class Store:
 
     def version(self) -> "StoreVersion":
         """Return a reader that tells cheaply whether anything was written since; it has to be closed."""
-        return progress.StoreVersion(self._access.connect(), self.path)
+        return progress.StoreVersion(self._access.connect, self.path)
 
     def run_progress(self, reference: str) -> "RunProgress":
         """Return the progress of a run.
@@ -417,6 +417,16 @@ class Store:
             StoreError: there is no such run.
         """
         return self._access.read(lambda db: search.search_all(db, find_number(db, self.path, run_id), wanted))
+
+    def search_texts(
+        self, run_id: str, matches: Callable[[str], bool], pause: Callable[[], object] = lambda: None
+    ) -> list[int]:
+        """Return the numbers of the results of a run of which `matches` accepts the id, a text of the case or the output, or a reason.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        return self._access.read(lambda db: search.search_texts(db, find_number(db, self.path, run_id), matches, pause))
 
     def verdict_counts(self, run: Run) -> "VerdictCounts":
         """Count the verdicts of a run's trials."""

@@ -50,6 +50,8 @@ class ItemView:
     history: tuple[Turn, ...]
     contexts: tuple[str, ...]
     value: Any
+    expected: Any
+    """The expected output of a case, which the page folds; None for a recorded span."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,12 @@ class OutputSource:
             span = self.store.sessions.span(item.span)
             contexts = tuple(span.contexts or ())
             return ItemView(
-                subject=span_subject(span), input=span.input, history=(), contexts=contexts, value=span.output
+                subject=span_subject(span),
+                input=span.input,
+                history=(),
+                contexts=contexts,
+                value=span.output,
+                expected=None,
             )
         result = self.browsing.result(item.number)
         if result is None:
@@ -129,6 +136,7 @@ class OutputSource:
             history=tuple(case.history or ()),
             contexts=tuple(case.contexts_of(result.output) or ()),
             value=result.output.value,
+            expected=case.expected,
         )
 
 

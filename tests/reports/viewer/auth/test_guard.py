@@ -51,7 +51,7 @@ def routes(app) -> list[str]:
     """An address for every route there is, taken from the router so that none is forgotten."""
     paths = [route.path for route in app.app.routes]
     assert len(paths) >= 6
-    values = {"{run}": RUN, "{number}": "1", "{session}": SESSION, "{file}": "cases.csv"}
+    values = {"{run}": RUN, "{number}": "1", "{session}": SESSION, "{file}": "cases.csv", "{part}": "output"}
     return [reduce(lambda text, name: text.replace(name, values[name]), values, path) for path in paths]
 
 
@@ -297,3 +297,19 @@ def test_nothing_of_the_door_is_printed_with_the_token():
     assert TOKEN not in repr(POLICY)
     assert ticket not in repr(POLICY)
     assert ticket not in repr(POLICY.tickets)
+
+
+def test_browsers_keep_only_static_files_and_only_under_the_address_of_their_content(app):
+    style = re.search(r'href="(/static/style\.css\?\w+)"', from_browser(app, "/").text)[1]
+    kept = from_browser(app, style).headers["cache-control"]
+    assert kept == "private, max-age=31536000, immutable"
+    for other in (
+        "/static/style.css",
+        "/static/style.css?0",
+        style + "0",
+        "/",
+        "/?" + style.partition("?")[2],
+        "/nothing",
+    ):
+        assert from_browser(app, other).headers["cache-control"] == "no-store"
+    assert asked(app, style, headers=[HOST]).headers["cache-control"] == "no-store"

@@ -1,5 +1,7 @@
 """What an address asks for, read leniently and written back."""
 
+from dataclasses import replace
+from datetime import date
 from urllib.parse import parse_qsl
 
 import pytest
@@ -23,6 +25,7 @@ def test_a_name_comes_out_of_an_address_as_it_went_in(name):
 @given(project=NAMES, template=NAMES, labelled=st.sampled_from([None, *LABEL_STATES]), failed=st.booleans())
 def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(project, template, labelled, failed):
     wanted = SessionFilter(project=project, template=template, labelled=labelled, failed=failed)
+    wanted = replace(wanted, since=date(2026, 11, 20), until=date.max, seconds=(0.0, 1.5), cost=(None, 0.000012))
     asked = SessionQuery(conditions=wanted, below=7)
     said = dict(parse_qsl(asked.string().removeprefix("?"), errors="surrogatepass"))
     assert parse_session_query(said) == asked
@@ -36,6 +39,8 @@ def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(proj
         pytest.param({"failed": "yes"}, SessionFilter(), id="failed is said with a 1"),
         pytest.param({"text": "  bike "}, SessionFilter(text="bike"), id="blanks around a text do not count"),
         pytest.param({"text": "x" * 1_000}, SessionFilter(text="x" * 500), id="nobody types more than 500 characters"),
+        pytest.param({"since": "yesterday", "until": "2026-02-30"}, SessionFilter(), id="days that there are not"),
+        pytest.param({"seconds_from": "nan", "cost_to": "cheap"}, SessionFilter(), id="no numbers"),
         pytest.param({"project": "~?"}, SessionFilter(), id="a name of nothing"),
     ],
 )

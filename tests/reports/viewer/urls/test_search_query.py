@@ -20,6 +20,9 @@ TERMS = st.one_of(
             "verdict:pass,error",
             "label:bad",
             "metric.similarity<0.7",
+            r"-/re+fund (a|b)\/\"/",
+            'metadata."a key".b:c',
+            "metadata.turns>3",
             'metric."is it polite">=1',
         ]
     ),
@@ -32,6 +35,15 @@ TERMS = st.one_of(
         pytest.param("", [], id="nothing typed selects everything"),
         pytest.param("refund policy", ["has “refund”", "has “policy”"], id="each word has to occur"),
         pytest.param('"refund policy"', ["has “refund policy”"], id="a phrase in quotes is one text"),
+        pytest.param("/refund|mon(ey)?/", ["has a match of /refund|mon(ey)?/"], id="a pattern"),
+        pytest.param('-/a "b/ c', ['without a match of /a "b/', "has “c”"], id="a pattern with a blank and a quote"),
+        pytest.param(r"/a\/b/i OR tag:x", [r"has a match of /a\/b/i or tagged x"], id="a pattern with a slash"),
+        pytest.param(
+            "/usr/bin /a.json // http://x/y/",
+            ["has “/usr/bin”", "has “/a.json”", "has “//”", "has “http://x/y/”"],
+            id="paths are words",
+        ),
+        pytest.param('"/x/"', ["has “/x/”"], id="a pattern in quotes is a text"),
         pytest.param("verdict:fail", ["failed"], id="a verdict"),
         pytest.param("VERDICT:Failed,error", ["failed or ended in an error"], id="several verdicts, in any case"),
         pytest.param("metric.similarity<0.7", ["similarity below 0.7"], id="a score below a number"),
@@ -46,6 +58,15 @@ TERMS = st.one_of(
         pytest.param("label:bad -label:good", ["labelled bad", "not labelled good"], id="labels of people"),
         pytest.param("-flipped:any", ["not worse or better since the previous run"], id="a change"),
         pytest.param("seconds>5 tokens<=1e3", ["slower than 5 s", "tokens at most 1000"], id="time and tokens"),
+        pytest.param("metric.any<0.5", ["any score below 0.5"], id="a score of any metric"),
+        pytest.param(
+            'metadata.region:eu -metadata.user."full name":"A B"',
+            ["region is eu", "not user.full name is A B"],
+            id="metadata of a case, also nested and with blanks",
+        ),
+        pytest.param(
+            "metadata.turns>3 metadata.turns=4", ["turns above 3", "turns is 4"], id="a number of the metadata"
+        ),
         pytest.param("cost:>0.01", ["cost above $0.01"], id="a cost"),
         pytest.param("verdict:fail OR label:bad a", ["failed or labelled bad", "has “a”"], id="OR comes before and"),
         pytest.param("-a OR b OR tag:c", ["without “a” or has “b” or tagged c"], id="three of which one has to hold"),
@@ -63,13 +84,24 @@ def test_a_query_in_plain_words(text, words):
     ("text", "sentence"),
     [
         pytest.param("verdict:flai", "There is no verdict flai; did you mean verdict:fail?", id="a verdict misspelt"),
+        pytest.param(
+            "verdict:zzz",
+            "There is no verdict zzz; it is one of pass, fail, error, unscored, ungated.",
+            id="an unknown verdict: each is listed by one word",
+        ),
         pytest.param("verdict:", "verdict: needs a value right after the colon, such as verdict:fail.", id="no value"),
         pytest.param(
             "state:fail",
-            "There is no filter state:; it is verdict:, tag:, label:, flipped:, metric.NAME",
+            "There is no filter state:; it is verdict:, tag:, label:, flipped:, metadata.FIELD:, metric.NAME",
             id="another field",
         ),
         pytest.param("verdit:fail", "There is no filter verdit:; did you mean verdict:?", id="a field misspelt"),
+        pytest.param(
+            "metadata.region", "metadata.region needs a value, such as metadata.region:eu", id="a field alone"
+        ),
+        pytest.param("metadata.:eu", "metadata. needs the name of a field", id="metadata without a field"),
+        pytest.param("metadata.turns>many", "metadata.turns> needs a number", id="a field and no number"),
+        pytest.param("metric.any<x", "metric.any needs a sign", id="any score without a number"),
         pytest.param("flipped:wrose", "did you mean flipped:worse?", id="a change misspelt"),
         pytest.param("second>5", "write seconds>5", id="a measure misspelt"),
         pytest.param("latency>5", "write metric.NAME>5; to search for this text, put it in quotes.", id="no measure"),
@@ -137,3 +169,17 @@ def test_below_and_at_least_part_all_scores(number, score):
     assert selects("<") != selects(">=")
     assert selects(">") != selects("<=")
     assert selects("=") == (selects("<=") and selects(">="))
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts", "rest"),
+    [
+        pytest.param("verdict:fail refund", ("fail",), "refund", id="one condition on verdicts"),
+        pytest.param("-verdict:fail", (), "-verdict:fail", id="excluded verdicts"),
+        pytest.param("verdict:fail verdict:error", (), "verdict:fail verdict:error", id="several conditions"),
+        pytest.param("verdict:fail OR tag:a", (), "verdict:fail OR tag:a", id="alternatives"),
+    ],
+)
+def test_a_condition_on_verdicts_can_be_shown_beside_the_box_and_replaced(text, verdicts, rest):
+    query = parse_search_query(text, METRICS)
+    assert (query.verdicts, query.without_verdicts) == (verdicts, rest)

@@ -47,6 +47,8 @@ HEADERS = (
     (b"cache-control", b"no-store"),
 )
 """Headers of every response."""
+LASTING = (b"cache-control", b"private, max-age=31536000, immutable")
+"""Header of files without data whose address changes with their content; the only one of `HEADERS` that a response replaces."""
 
 
 class Tickets:
@@ -248,8 +250,10 @@ def _with_headers(send: Send) -> Send:
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            theirs = [(name, value) for name, value in message.get("headers", []) if bytes(name).lower() not in ours]
-            message = {**message, "headers": [*theirs, *HEADERS]}
+            given = message.get("headers", [])
+            theirs = [(name, value) for name, value in given if bytes(name).lower() not in ours]
+            fixed = [LASTING if LASTING in given and name == LASTING[0] else (name, value) for name, value in HEADERS]
+            message = {**message, "headers": [*theirs, *fixed]}
         await send(message)
 
     return sent

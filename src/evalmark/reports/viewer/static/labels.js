@@ -1,28 +1,29 @@
 // Labels. A form is sent in the background and replaced by the one in the reply, together with the comments beside it
-// (data-labels); without a script the browser sends it.
+// (data-labels); without a script the browser sends it. The rows of a list share a form without a class: a button names its row.
 "use strict";
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.matches("form[data-label]")) return;
   event.preventDefault();
-  if (form.getAttribute("aria-busy")) return;
   const sender = event.submitter;
+  const place = form.matches(".label") ? around(form) : sender.closest(".label");
+  if (place.getAttribute("aria-busy")) return;
   const fields = new URLSearchParams(new FormData(form, sender));
-  const held = form.contains(document.activeElement) ? document.activeElement : null;
-  form.setAttribute("aria-busy", "true");
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  place.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(form.action, { method: "POST", body: fields, headers: { "x-evalmark-part": "1" } });
     const text = await answer.text();
     const page = parsed(text);
-    const made = answer.ok && page.querySelector("form[data-label]");
+    const made = answer.ok && page.querySelector(".label");
     if (!made) throw new Error(page.querySelector(".said")?.textContent ?? text.slice(0, 300));
-    around(form).replaceWith(around(made));
+    place.replaceWith(around(made));
     if (held) focus(made, sender?.matches(".visually-hidden") ? made.querySelector("button.plain") ?? held : held);
     announce(made, fields, sender);
   } catch (fault) {
-    form.removeAttribute("aria-busy");
-    showError(form, fault instanceof TypeError ? "Not saved: the viewer is not running. Start it again." : fault.message);
+    place.removeAttribute("aria-busy");
+    showError(form.matches(".label") ? form : place, fault instanceof TypeError ? "Not saved: the viewer is not running. Start it again." : fault.message);
   }
 });
 
@@ -43,7 +44,7 @@ function around(form) {
 // Focus the same button or field in the new form; after Enter in a field, the button that Enter pressed, so that shortcuts
 // work again.
 function focus(made, held) {
-  const same = [...made.elements].find((one) => one.name === held.name && (one.type !== "submit" || one.value === held.value));
+  const same = [...made.querySelectorAll("button, input")].find((one) => one.name === held.name && (one.type !== "submit" || one.value === held.value));
   (same ?? made.querySelector("button:not(.visually-hidden)"))?.focus();
 }
 

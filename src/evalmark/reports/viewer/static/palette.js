@@ -58,6 +58,8 @@ async function load(words) {
   copyable(dialog.querySelector(".share"));
 }
 
+document.querySelectorAll("p.command").forEach(copyable);
+
 // A button that copies the command of a paragraph.
 function copyable(share) {
   if (!share || !navigator.clipboard) return;

@@ -40,8 +40,8 @@ function fold(row) {
 // The form stays, since a label may have been given meanwhile; so does the focus.
 function exchange(row, other) {
   const isCurrent = row.getAttribute("aria-current") === "true";
-  const form = row.querySelector("form[data-label]");
-  if (form) other.querySelector("form[data-label]")?.replaceWith(form);
+  const form = row.querySelector(".label");
+  if (form) other.querySelector(".label")?.replaceWith(form);
   row.replaceWith(other);
   const link = other.querySelector("a.name") ?? other.querySelector("a[href]");
   if (isCurrent || document.activeElement === document.body) link.focus({ preventScroll: true });

@@ -6,8 +6,9 @@
 // changes along, so that it can be reloaded, shared and saved; Back returns to the address before the first letter.
 "use strict";
 
-const PAUSE = 40;
+const PAUSE = 40; // milliseconds after a letter, while the reply to an earlier one is awaited
 let timer = 0;
+let awaited = 0; // requests without a reply yet
 let latest = 0; // number of the newest request; replies of earlier ones are dropped
 let typedIn = null; // the form whose letters change the current address in place
 
@@ -24,7 +25,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("input", (event) => {
   const form = event.target.form;
-  if (form?.matches("form[data-replace]")) wait(form, event.target.matches("input") ? PAUSE : 0);
+  if (form?.matches("form[data-replace]")) wait(form, awaited && event.target.matches("input") ? PAUSE : 0);
 });
 
 document.addEventListener("submit", (event) => {
@@ -49,6 +50,7 @@ function send(form) {
 
 async function show(address, names, { link, form, isBack }) {
   const number = ++latest;
+  awaited++;
   const sections = named(document, names).filter((section) => !form || !section.contains(form));
   for (const section of sections) section.setAttribute("aria-busy", "true");
   try {
@@ -67,6 +69,7 @@ async function show(address, names, { link, form, isBack }) {
   } catch {
     if (number === latest) say("The viewer does not respond. Start it again, then reload this page.");
   } finally {
+    awaited--;
     for (const section of named(document, names)) if (number === latest) section.removeAttribute("aria-busy");
   }
 }

@@ -5,9 +5,10 @@
 
 for (const button of document.querySelectorAll("button[data-unfold]")) {
   button.hidden = false;
-  button.addEventListener("click", () => {
+  button.addEventListener("click", async () => {
     const steps = [...section(button).querySelectorAll(".step")];
     const isOpen = steps.every((step) => step.open);
+    if (!isOpen && button.dataset.unfold) await load(steps, button.dataset.unfold);
     for (const step of steps) step.open = !isOpen;
     button.textContent = isOpen ? "Unfold all" : "Fold all";
   });
@@ -16,21 +17,25 @@ for (const button of document.querySelectorAll("button[data-unfold]")) {
 // The texts of a step that the page leaves out come when it is unfolded.
 document.addEventListener("click", (event) => {
   const step = event.target.closest?.(".step > summary")?.parentElement;
-  if (step && !step.open) load(step);
+  if (step && !step.open) load([step]);
 });
 
-async function load(step) {
-  const link = step.querySelector(":scope > .step-body > a");
-  if (!link || step.ariaBusy) return;
-  step.ariaBusy = "true";
+// Fill steps from the page at an address, by default that of the first one.
+async function load(steps, address) {
+  const bodies = steps.map((step) => step.querySelector(":scope > .step-body > a"));
+  const missing = steps.filter((step, at) => bodies[at] && !step.ariaBusy);
+  if (!missing.length) return;
+  for (const step of missing) step.ariaBusy = "true";
   try {
-    const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
-    const same = page.getElementById(step.parentElement.id).querySelector(".step");
-    if (!same.querySelector(":scope > .step-body")) step.replaceChildren(step.firstElementChild, ...[...same.childNodes].filter((node) => node !== same.firstElementChild));
+    const page = new DOMParser().parseFromString(await (await fetch(address ?? bodies[0].href)).text(), "text/html");
+    for (const step of missing) {
+      const same = page.getElementById(step.parentElement.id)?.querySelector(".step");
+      if (same && !same.querySelector(":scope > .step-body")) step.replaceChildren(step.firstElementChild, ...[...same.childNodes].filter((node) => node !== same.firstElementChild));
+    }
   } catch {
-    // the link stays, and leads to the page that has them
+    // the links stay, and lead to the page that has them
   }
-  step.ariaBusy = null;
+  for (const step of missing) step.ariaBusy = null;
 }
 
 // What was long and is folded again ends where it began to be.
@@ -65,7 +70,7 @@ function revealTarget() {
 // Open a part, what is folded in it first, and what it is folded in.
 function reveal(part) {
   const inner = part?.matches("details") ? part : part?.querySelector(":scope > details, :scope > .reason > details");
-  if (inner?.matches(".step") && !inner.open) load(inner);
+  if (inner?.matches(".step") && !inner.open) load([inner]);
   if (inner) inner.open = true;
   for (let around = part?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
 }

@@ -74,6 +74,11 @@ def download_path(run: str, number: int) -> str:
     return f"/runs/{encode_name(run)}/results/{number}/whole.json"
 
 
+def text_path(run: str, number: int, part: str) -> str:
+    """Path of a text of a result, whole: its `input`, `output` or `expected` output."""
+    return f"/runs/{encode_name(run)}/results/{number}/{part}.txt"
+
+
 def label_path(run: str) -> str:
     """Path of the form to label a sample of 40 outputs of a run."""
     return f"/label?what=run:{encode_name(run)}&n=40"

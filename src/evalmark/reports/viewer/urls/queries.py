@@ -1,8 +1,9 @@
 """Query strings of pages: parsed leniently, since people type them, and formatted."""
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -53,8 +54,10 @@ FLIPPED = {
 """Filters on changes since the previous run, and their names in forms."""
 GRID_ROWS = {"": "all", "differ": "columns differ", "fails": "any fails"}
 """Which rows of a grid are shown, and their names on the page."""
-GRID_DENSITIES = {"compact": "compact", "": "comfortable", "full": "full text"}
+GRID_DENSITIES = {"compact": "Compact", "": "Comfortable", "full": "Full text"}
 GRID_ORDERS = {"": "worst first", "file": "as in the file"}
+GRID_WIDTHS = {"narrow": "narrow", "": "fit the page", "wide": "wide"}
+"""Widths of the columns of a grid."""
 _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -67,6 +70,18 @@ DENSITIES = {"compact": "Compact", "comfortable": "Comfortable", "full": "Full t
 """How much of each case a run page shows, and its name; the second is the default."""
 COLUMNS = {"output": "Output", "expected": "Expected", "scores": "Scores", "time": "Time", "label": "Label"}
 """Columns of cases beside the input, and their names."""
+RUN_COLUMNS = {
+    "dataset": "Dataset",
+    "models": "Models",
+    "trials": "Trials",
+    "verdict": "Verdict",
+    "change": "Since the previous run",
+    "cost": "Cost",
+    "time": "Time",
+}
+"""Columns of the list of runs beside the run and its pass rate, and their names."""
+RUN_GROUPS = {"": "none", "suite": "suite", "target": "target", "tags": "tags"}
+"""What runs of the list are grouped by, and its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +109,8 @@ class CaseQuery:
     """Those of `COLUMNS` that are shown."""
     as_text: bool = False
     """Show texts as they were written, without drawing their Markdown or JSON."""
+    is_searching: bool = False
+    """Whether a pattern of `search` is still being searched; no case is listed then."""
     looked_up: Mapping[str, ResultFilter] = field(default_factory=dict)
     """The filters of the lookups of `search` that are known so far."""
 
@@ -182,13 +199,7 @@ class CaseQuery:
 
     def fields(self, without: Container[str]) -> list[tuple[str, str]]:
         """List the names and values of hidden fields that repeat the query in a form."""
-        kept = {name: value for name, value in self._values().items() if name not in without}
-        return [
-            (name, str(one))
-            for name, value in kept.items()
-            for one in (value if isinstance(value, list) else [value])
-            if one not in ("", None)
-        ]
+        return _fields(self._values(), without)
 
     def _values(self) -> dict[str, Any]:
         conditions, at = self.conditions, self.at
@@ -270,7 +281,7 @@ def parse_case_query(
         metrics=parse_page(query.get("metrics", ""), 0),
         is_ordered=is_known and bool(sort),
         density=_one_of(DENSITIES, query.get("density", "")) or "comfortable",
-        columns=tuple(name for name in COLUMNS if not columns or name in columns),
+        columns=_chosen(COLUMNS, columns),
         as_text=query.get("as", "") == "text",
     )
 
@@ -288,18 +299,39 @@ class RunQuery:
 
     text: str = ""
     status: str = ""
+    group: str = ""
+    """One of `RUN_GROUPS`."""
+    columns: tuple[str, ...] = tuple(RUN_COLUMNS)
+    """Those of `RUN_COLUMNS` that are shown."""
     page: int = 1
 
     def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say."""
-        return query_string(
-            {"text": self.text, "status": self.status, "page": self.page if self.page != 1 else ""} | changes
-        )
+        return query_string(self._values() | changes)
+
+    def fields(self, *without: str) -> list[tuple[str, str]]:
+        """List the names and values of hidden fields that repeat the query in a form."""
+        return _fields(self._values(), without)
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "status": self.status,
+            "group": self.group,
+            "columns": [] if self.columns == tuple(RUN_COLUMNS) else ["run", *self.columns],
+            "page": self.page if self.page != 1 else "",
+        }
 
 
-def parse_run_query(query: Mapping[str, str]) -> RunQuery:
-    """Parse a query of the list of runs."""
-    return RunQuery(text=_text(query, "text"), status=_text(query, "status"), page=parse_page(query.get("page", ""), 1))
+def parse_run_query(query: Mapping[str, str], columns: Container[str] = ()) -> RunQuery:
+    """Parse a query of the list of runs; no `columns` are all of them."""
+    return RunQuery(
+        text=_text(query, "text"),
+        status=_text(query, "status"),
+        group=_one_of(RUN_GROUPS, query.get("group", "")),
+        columns=_chosen(RUN_COLUMNS, columns),
+        page=parse_page(query.get("page", ""), 1),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,6 +352,8 @@ class ComparisonQuery:
     of: str = ""
     """Only cases of this target."""
     page: int = 1
+    metrics: int = 0
+    """Page of metrics, from 1; 0 is the one with the metric to sort by."""
 
     @property
     def targets(self) -> tuple[str, str] | None:
@@ -331,7 +365,8 @@ class ComparisonQuery:
     def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say."""
         values = {name: getattr(self, name) for name in self.__slots__}
-        return query_string(values | {"page": self.page if self.page != 1 else ""} | changes)
+        pages = {"page": self.page if self.page != 1 else "", "metrics": self.metrics or ""}
+        return query_string(values | pages | changes)
 
 
 def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
@@ -342,6 +377,7 @@ def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
         baseline=_text(query, "baseline"),
         went=_one_of(CASE_OUTCOMES, query.get("went", "")),
         page=parse_page(query.get("page", ""), 1),
+        metrics=parse_page(query.get("metrics", ""), 0),
         **names,
     )
 
@@ -366,6 +402,8 @@ class GridQuery:
     """One of `GRID_DENSITIES`."""
     order: str = ""
     """One of `GRID_ORDERS`."""
+    width: str = ""
+    """One of `GRID_WIDTHS`."""
     column: int = 0
     """The column that a narrow screen shows, by its number in the shown order."""
     page: int = 1
@@ -392,6 +430,7 @@ class GridQuery:
             "differences": "1" if self.differences else "",
             "density": self.density,
             "order": self.order,
+            "width": self.width,
             "column": self.column or "",
             "page": self.page if self.page != 1 else "",
         }
@@ -408,6 +447,7 @@ def parse_grid_query(query: Mapping[str, str], runs: Sequence[str]) -> GridQuery
         differences=query.get("differences", "") == "1",
         density=_one_of(GRID_DENSITIES, query.get("density", "")),
         order=_one_of(GRID_ORDERS, query.get("order", "")),
+        width=_one_of(GRID_WIDTHS, query.get("width", "")),
         column=parse_count(query.get("column", "")) or 0,
         page=parse_page(query.get("page", ""), 1),
     )
@@ -430,6 +470,13 @@ class SessionQuery:
             "labelled": conditions.labelled,
             "failed": "1" if conditions.failed else "",
             "template": encode_query_name(conditions.template),
+            "since": conditions.since,
+            "until": conditions.until,
+            **{
+                f"{name}_{end}": "" if limit is None else short_number(limit)
+                for name, limits in (("seconds", conditions.seconds), ("cost", conditions.cost))
+                for end, limit in zip(("from", "to"), limits, strict=True)
+            },
             "below": self.below,
             "above": self.above,
         }
@@ -445,6 +492,10 @@ def parse_session_query(query: Mapping[str, str]) -> SessionQuery:
         labelled=next((one for one in LABEL_STATES if one == query.get("labelled", "").strip()), None),
         failed=query.get("failed", "") == "1",
         template=decode_query_name(_text(query, "template")),
+        since=_date(query.get("since", "")),
+        until=_date(query.get("until", "")),
+        seconds=(_number(query.get("seconds_from", "")), _number(query.get("seconds_to", ""))),
+        cost=(_number(query.get("cost_from", "")), _number(query.get("cost_to", ""))),
     )
     return SessionQuery(conditions=conditions, below=below, above=None if below is not None else above)
 
@@ -453,6 +504,20 @@ def query_string(values: Mapping[str, Any]) -> str:
     """Format a query string without empty values."""
     pairs = [(name, value) for name, value in values.items() if value not in ("", None, [])]
     return f"?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else ""
+
+
+def _fields(values: Mapping[str, Any], without: Container[str]) -> list[tuple[str, str]]:
+    kept = {name: value for name, value in values.items() if name not in without}
+    return [
+        (name, str(one))
+        for name, value in kept.items()
+        for one in (value if isinstance(value, list) else [value])
+        if one not in ("", None)
+    ]
+
+
+def _chosen(names: Iterable[str], columns: Container[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if not columns or name in columns)
 
 
 def _one_of(words: Container[str], word: str) -> str:
@@ -470,6 +535,13 @@ def parse_count(text: str) -> int | None:
     (7, None, None)
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None
 
 
 def _number(text: str) -> float | None:

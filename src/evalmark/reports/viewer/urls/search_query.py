@@ -4,8 +4,9 @@ A query is a list of terms, and each has to hold:
 
     verdict:fail OR label:bad metric.similarity<0.7 tag:refund -tag:old seconds>5 "thank you"
 
-A term is a word, a phrase in double quotes, `verdict:`, `tag:`, `label:` or `flipped:` with a value, or `metric.NAME`,
-`seconds`, `tokens` or `cost` with a sign and a number. A minus before a term excludes what it selects. `OR` joins the terms
+A term is a word, a phrase in double quotes, `verdict:`, `tag:`, `label:` or `flipped:` with a value, `metadata.FIELD` with a
+value or with a sign and a number, a regular expression between slashes, or `metric.NAME`, `seconds`, `tokens` or `cost` with a
+sign and a number. A minus before a term excludes what it selects. `OR` joins the terms
 beside it, before all others are joined: `a OR b c` is (a or b) and c. In quotes, a backslash makes the next character plain.
 """
 
@@ -15,12 +16,18 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from evalmark.core.lazy import LazyModule
 from evalmark.core.text import one_line
 from evalmark.core.values.score import Verdict
 from evalmark.scoring.binding.scores import TOLERANCE
 from evalmark.storage.queries.filter import Measure, ResultFilter
+
+if TYPE_CHECKING:
+    import regex
+else:
+    regex = LazyModule("regex")
 
 VERDICT_VALUES: Mapping[str, Verdict] = {
     "pass": "pass",
@@ -63,12 +70,14 @@ _MEASURES: Mapping[str, str] = {"seconds": "5", "tokens": "1000", "cost": "0.01"
 _EXAMPLES = {"verdict": "fail", "tag": "refund", "label": "bad", "flipped": "worse"}
 _SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+|"', re.DOTALL)
-_TERM = re.compile(r'-?(?:"(?:[^"\\]|\\.)*"|[^\s"])+|"', re.DOTALL)
+_PATTERN = r"/(?:[^/\\]|\\.)+/i?(?=\s|$)"
+_TERM = re.compile(rf'-?{_PATTERN}|-?(?:"(?:[^"\\]|\\.)*"|[^\s"])+|"', re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z]+):(?!//)(.*)", re.DOTALL)
 _METRIC = re.compile(r'metric\.("(?:[^"\\]|\\.)*"|[^<>="]*)(<=|>=|<|>|=)?(.*)', re.DOTALL)
+_METADATA = re.compile(r'metadata\.((?:"(?:[^"\\]|\\.)*"|[^<>=:"])*)(<=|>=|<|>|=|:)?(.*)', re.DOTALL)
 _COMPARED = re.compile(r"(\w[\w.-]*?):?(<=|>=|<|>|=)(-?[\d.]+)", re.DOTALL)
 _MEASURED = re.compile(rf"({'|'.join(_MEASURES)})(?::|(?=[<>=]))(<=|>=|<|>|=)?(.*)", re.DOTALL | re.IGNORECASE)
-_FIELDS = "verdict:, tag:, label:, flipped:, metric.NAME, seconds, tokens or cost"
+_FIELDS = "verdict:, tag:, label:, flipped:, metadata.FIELD:, metric.NAME, seconds, tokens or cost"
 MOST_TERMS = 20
 LONGEST = 500
 """Characters of a query."""
@@ -90,7 +99,9 @@ class SearchTerm:
     condition: ResultFilter | None = None
     """None for a condition that has to be looked up, or for alternatives."""
     lookup: str = ""
-    """What has to be looked up for this run: `label:` and a filter on labels, or `flipped:` and a change; else empty."""
+    """What has to be looked up for this run: `label:` and a filter on labels, `flipped:` and a change, or `pattern:` and a regular
+    expression; else empty.
+    """
     excludes: bool = False
     alternatives: tuple["SearchTerm", ...] = ()
     """Conditions joined by OR."""
@@ -123,9 +134,29 @@ class SearchQuery:
         """All that has to be looked up for the conditions."""
         return frozenset(chain.from_iterable(term.lookups for term in self.terms))
 
+    @property
+    def patterns(self) -> frozenset[str]:
+        """The regular expressions of the conditions."""
+        return frozenset(one.removeprefix("pattern:") for one in self.lookups if one.startswith("pattern:"))
+
     def without(self, number: int) -> str:
         """Return the text without the term of this number, counted from 0."""
         return " ".join(term.text for at, term in enumerate(self.terms) if at != number)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts that the only condition on verdicts selects; empty without such a condition, or with several."""
+        chosen = [self._verdicts(term) for term in self.terms if self._verdicts(term)]
+        return chosen[0] if len(chosen) == 1 else ()
+
+    @property
+    def without_verdicts(self) -> str:
+        """The text without its conditions on verdicts."""
+        return " ".join(term.text for term in self.terms if not self._verdicts(term)) if self.verdicts else self.text
+
+    @staticmethod
+    def _verdicts(term: SearchTerm) -> tuple[Verdict, ...]:
+        return () if term.condition is None or term.excludes else term.condition.verdicts
 
     def restrict(self, filters: ResultFilter) -> ResultFilter:
         """Add the conditions that need no lookup to a filter; a query with a problem selects nothing."""
@@ -171,7 +202,11 @@ def quoted(value: str) -> str:
     >>> quoted("refund"), quoted('say "no" twice'), quoted("tag:x")
     ('refund', '"say \\"no\\" twice"', '"tag:x"')
     """
-    if re.fullmatch(r"\w[\w./@+-]*", value) and not value.startswith("metric.") and value not in _CONNECTIVES:
+    if (
+        re.fullmatch(r"\w[\w./@+-]*", value)
+        and not value.startswith(("metric.", "metadata."))
+        and value not in _CONNECTIVES
+    ):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -221,8 +256,12 @@ def _group(parts: list[str], metrics: Collection[str]) -> SearchTerm:
 def _term(part: str, metrics: Collection[str]) -> SearchTerm:
     excludes = part.startswith("-") and len(part) > 1
     body = part[1:] if excludes else part
-    if body.startswith("metric."):
+    if body.startswith("/") and re.search(r"[\\^$|?*+()\[\]{}]|[^/]/i?$", body):
+        term = _pattern_term(body)
+    elif body.startswith("metric."):
         term = _metric_term(body, metrics)
+    elif body.startswith("metadata."):
+        term = _metadata_term(body)
     elif (measured := _MEASURED.fullmatch(body)) is not None:
         term = _measure_term(measured[1].lower(), measured[2] or "", measured[3])
     elif (field := _FIELD.fullmatch(body)) is not None:
@@ -232,6 +271,27 @@ def _term(part: str, metrics: Collection[str]) -> SearchTerm:
     if not excludes:
         return replace(term, text=part)
     return replace(term, text=part, words=f"not {term.words}".replace("not has", "without"), excludes=True)
+
+
+def compile_pattern(pattern: str) -> "regex.Pattern[str]":
+    """Compile a regular expression that ignores case; searching takes a `timeout`."""
+    return regex.compile(pattern, regex.IGNORECASE)
+
+
+def _pattern_term(body: str) -> SearchTerm:
+    if re.fullmatch(_PATTERN, body, re.DOTALL) is None:
+        raise _QueryError(
+            f"The pattern at “{one_line(body, 30)}” has no end; add a closing slash, or put the text in quotes to search for it."
+        )
+    pattern = body[1 : body.rindex("/")]
+    try:
+        compile_pattern(pattern)
+    except (ValueError, LookupError, OverflowError, RecursionError, regex.error) as error:
+        place = f": {one_line(str(error), 80)}" if isinstance(error, regex.error) else ""
+        raise _QueryError(
+            f"The pattern {one_line(body, 60)} is no regular expression{place}. Put the text in quotes to search for it."
+        ) from None
+    return SearchTerm(text="", words=f"has a match of {one_line(body, 60)}", lookup=f"pattern:{pattern}")
 
 
 def _text_term(body: str, metrics: Collection[str]) -> SearchTerm:
@@ -278,7 +338,7 @@ def _key(name: str) -> str:
     return f"{name}:" if name in _EXAMPLES else "metric.NAME" if name == "metric" else f"{name}>"
 
 
-def _one_of(value: str, known: Collection[str], field: str) -> str:
+def _one_of(value: str, known: Mapping[str, str], field: str) -> str:
     """Return a value in lower case.
 
     Raises:
@@ -287,7 +347,8 @@ def _one_of(value: str, known: Collection[str], field: str) -> str:
     if (lower := value.strip().lower()) in known:
         return lower
     close = get_close_matches(lower, known, n=1)
-    advice = f"did you mean {field}:{close[0]}?" if close else f"it is one of {', '.join(known)}."
+    names = reversed({known[name]: name for name in reversed([*known])}.values())  # each meaning by its first name
+    advice = f"did you mean {field}:{close[0]}?" if close else f"it is one of {', '.join(names)}."
     raise _QueryError(f"There is no {field} {one_line(value, 30) or 'without a name'}; {advice}")
 
 
@@ -295,7 +356,8 @@ def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
     match = _METRIC.fullmatch(body)
     name = "" if match is None else _plain(match[1])
     sign, written = ("", "") if match is None else (match[2] or "", match[3])
-    if name not in metrics:
+    is_any = name == "any" and name not in metrics
+    if name not in metrics and not is_any:
         close = get_close_matches(name, metrics, n=1)
         known = ", ".join(one_line(one, 40) for one in list(metrics)[:8]) or "no metric at all"
         advice = f"did you mean metric.{quoted(close[0])}?" if close else f"it has {known}."
@@ -306,8 +368,32 @@ def _metric_term(body: str, metrics: Collection[str]) -> SearchTerm:
             f"metric.{quoted(name)} needs a sign (<, <=, >, >= or =) and a number, such as metric.{quoted(name)}<0.7."
         )
     low, high = score_range(sign, number)
-    words = f"{one_line(name, 60)} {_SIGN_WORDS[sign]} {short_number(number)}"
-    return SearchTerm(text="", words=words, condition=ResultFilter(metric=name, low=low, high=high))
+    words = f"{'any score' if is_any else one_line(name, 60)} {_SIGN_WORDS[sign]} {short_number(number)}"
+    return SearchTerm(text="", words=words, condition=ResultFilter(metric="" if is_any else name, low=low, high=high))
+
+
+def _metadata_term(body: str) -> SearchTerm:
+    match = _METADATA.fullmatch(body)
+    name, sign, value = ("", "", "") if match is None else (_plain(match[1]), match[2] or "", _plain(match[3]))
+    if not all(name.split(".")) or re.search(r'["\[\]]', name):
+        raise _QueryError(
+            "metadata. needs the name of a field, of nested objects with dots between: metadata.region:eu, metadata.user.plan:free."
+        )
+    if not sign or not value:
+        raise _QueryError(
+            f"metadata.{quoted(name)} needs a value, such as metadata.{quoted(name)}:eu, or a sign and a number, such as "
+            f"metadata.{quoted(name)}>3."
+        )
+    number, shown = _number(value), one_line(name, 60)
+    if sign in (":", "="):
+        low, high = (None, None) if number is None else score_range("=", number, tolerance=0.0)
+        condition = ResultFilter(metadata=name, value=value, low=low, high=high)
+        return SearchTerm(text="", words=f"{shown} is {one_line(value, 60)}", condition=condition)
+    if number is None:
+        raise _QueryError(f"metadata.{quoted(name)}{sign} needs a number, such as metadata.{quoted(name)}{sign}3.")
+    low, high = score_range(sign, number, tolerance=0.0)
+    words = f"{shown} {_SIGN_WORDS[sign]} {short_number(number)}"
+    return SearchTerm(text="", words=words, condition=ResultFilter(metadata=name, low=low, high=high))
 
 
 def _measure_term(name: str, sign: str, written: str) -> SearchTerm:
