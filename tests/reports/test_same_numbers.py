@@ -108,13 +108,20 @@ def test_pages_and_terminal_show_the_numbers_of_the_json_report(one, tmp_path):
     (group,) = summary["groups"]
     tally = group["tally"]
     rate = tally["pass_rate"]
-    shown = [f"{tally['passed']} of {rate['n']} passed", f"{100 * rate['value']:.1f}".removesuffix(".0") + " %"]
-    shown += [f"{tally[name]} {name}" for name in ("errors", "unscored", "ungated") if tally[name]]
-    shown += [ends(rate["interval"], 100, 1)]
+    shown = [f"{100 * rate['value']:.1f}".removesuffix(".0") + " %", ends(rate["interval"], 100, 1)]
+    others = {"errors": "error", "unscored": "unscored", "ungated": "ungated"}
+    sentence = [f"{tally['passed']} of {rate['n']} passed"]
+    sentence += [f"{tally[name]} {name}" for name in others if tally[name]]
+    chips = [f"passed {tally['passed']}", f"failed {rate['n'] - tally['passed']}"]
+    chips += [f"{chip} {tally[name]}" for name, chip in others.items() if tally[name]]
+    if tally["flips"]:
+        cases = "case" if tally["judged_twice"] == 1 else "cases"
+        shown += [f"{tally['flips']} of {tally['judged_twice']} {cases} flipped between repeats"]
+    counts = {"terminal": sentence, "Markdown": sentence, "HTML": chips, "viewer": chips}
     for metric in group["metrics"]:
         shown += [f"{metric['mean']:.3f}", ends(metric["interval"], 1, 3), metric["interval"]["method"]]
     for name, text in texts.items():
-        missing = [figure for figure in shown if figure not in text]
+        missing = [figure for figure in shown + counts[name] if figure not in text]
         assert not missing, f"{name} does not show {missing}"
 
 
