@@ -344,3 +344,30 @@ def test_the_address_keeps_the_width_of_columns(app):
     assert 'class="grid comfortable wide-columns"' in page(app, f"?run={TWO}&width=wide")
     assert "wide-columns" not in page(app, f"?run={TWO}&width=%22%3E")
     assert "width=wide" in page(app, f"?run={TWO}&width=wide&order=file").partition('class="choice"')[2]
+
+
+def test_the_run_page_and_the_grid_say_which_target_is_best_and_how_it_was_tested(app, store):
+    compare = f"/compare?run={TWO}&amp;target=strong&amp;against=weak"
+    for address in (f"/runs/{TWO}", f"/grid?run={TWO}&first=1"):
+        text = from_browser(app, address).text
+        (said,) = re.findall(r'<p class="best">.*?</p>', text)
+        assert plain(said).startswith("▲ strong is best. It has the highest pass rate, 92.3 %: +69.2 points (")
+        assert "on 39 cases against the next, weak (23.1 %)" in plain(said)
+        assert compare in said
+        assert from_browser(app, compare.replace("&amp;", "&")).status == 200
+
+
+def test_between_runs_of_one_target_the_best_column_has_its_title_and_the_comparison_both_runs(app):
+    (said,) = re.findall(r'<p class="best">.*?</p>', page(app, f"?run={SMALL}&run={LARGE}"))
+    assert plain(said).startswith("? Cannot tell which target is best. short and long have the highest pass rate, 75 %")
+    assert f"/compare?run={SMALL}&amp;baseline={LARGE}&amp;target=openai%2Fa&amp;against=openai%2Fa" in said
+
+
+def test_no_target_is_called_best_where_nothing_was_scored_or_the_run_goes_on(app, tmp_path):
+    assert 'class="best"' not in page(app, f"?run={PLAIN}")
+    assert 'class="best"' not in from_browser(app, f"/runs/{PLAIN}").text
+    with open_store(tmp_path / "evalmark.db") as made:
+        keep(made, a_run(TWO, target="weak, strong", metrics=METRIC), [*two_targets()], ends=False)
+        own = shown(made)
+        assert 'class="best"' not in page(own, f"?run={TWO}")
+        assert 'class="best"' not in from_browser(own, f"/runs/{TWO}").text

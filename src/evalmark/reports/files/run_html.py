@@ -12,12 +12,14 @@ from evalmark.core.values.run import Run
 from evalmark.reports.html.assets import script, standalone_values, timeline_style
 from evalmark.reports.html.escaping import visible
 from evalmark.reports.html.jinja import template_environment
+from evalmark.reports.text.best_target import BestTargetText, best_target_text
 from evalmark.reports.text.change_words import CASE_WORDS
 from evalmark.reports.text.gate_marks import trials_decided
 from evalmark.reports.text.judges import agreement_rows
 from evalmark.reports.text.numbers import limit_text
 from evalmark.reports.text.titles import run_facts, run_origin, trial_counts
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
+from evalmark.stats.comparison.trade_offs import Candidate, trade_offs
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import Summary
@@ -31,6 +33,8 @@ _COLUMNS = 12
 """Most metrics with a column of their own."""
 _UNBROKEN = 5
 """Most metrics whose names a printed page has room for; more are broken within words."""
+_MOST_TESTED = 40_000
+"""Most trials of a run whose targets are tested against each other."""
 _FORMS = 8_000
 """Bytes after the rows without the script, rounded up."""
 _WENT = {"worse": CASE_WORDS["worse"], "better": CASE_WORDS["better"], "other": "changed", "new": "new"}
@@ -54,6 +58,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "facts": [*run_facts(run, summary), *run_origin(run)] if options.times else trial_counts(summary),
         "endings": endings(summary),
         "comparison": options.comparison,
+        "best": _best(run, summary),
         "sides": overview_tables(run, split_overview(run, summary)),
         "more": _more(run, summary, options),
         "looking": listing.worst if verdict.scored else [],
@@ -103,6 +108,13 @@ def _about(run: Run, summary: Summary, options: ReportOptions) -> RowContext:
         has_expected=any(one.trial.case.expected is not None for one in summary.worst or islice(run.results, 1)),
         earlier=earlier,
     )
+
+
+def _best(run: Run, summary: Summary) -> BestTargetText | None:
+    """Say which of several targets is the best; not in very large runs, where the tests would take minutes."""
+    if len({group.target for group in summary.groups}) < 2 or summary.trials > _MOST_TESTED:
+        return None
+    return best_target_text(trade_offs([Candidate(name=run.id, run=run, prices=lambda keys: {})]))
 
 
 def _order(run: Run, summary: Summary, verdict: GateVerdict, columns: list[str]) -> str:

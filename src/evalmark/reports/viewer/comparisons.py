@@ -7,6 +7,7 @@ from itertools import islice
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.reports.html.case_scatter import CasePlaces, case_places
+from evalmark.reports.text.best_target import BestTargetText, best_target_text
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
@@ -99,6 +100,19 @@ def prepared_trade_offs(view: StoreView, runs: Sequence[Run]) -> TradeOffs | Non
         return trade_offs([Candidate(name=run.id, run=patiently(run), prices=prices) for run in runs])
 
     return view.figures.found(task, work)
+
+
+def best_of_run(view: StoreView, run: Run, trials: int, *, is_busy: bool) -> tuple[BestTargetText | None, bool]:
+    """Say which of several targets of a finished run is the best, and whether that is still being computed."""
+    if run.status == "running" or ", " not in run.target or trials > MOST:
+        return None, False
+    if is_busy:
+        return None, True
+    try:
+        found = prepared_trade_offs(view, [run])
+    except EvalmarkError:  # results of a single target, or a damaged one, which the figures of the page report
+        return None, False
+    return (None, True) if found is None else (best_target_text(found), False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,14 @@ class Grid:
     rows: tuple[GridRow, ...]
     _worst_first: list[GridRow] = field(default_factory=list)
 
+    @property
+    def names(self) -> list[str]:
+        """The titles of the columns, with what tells apart those of the same title."""
+        titles = Counter(column.title for column in self.columns)
+        return [
+            f"{one.title} ({one.below})" if titles[one.title] > 1 and one.below else one.title for one in self.columns
+        ]
+
     def sorted_rows(self, order: str) -> Sequence[GridRow]:
         """Return the rows as in the file, or else those first that most columns fail."""
         if order == "file":

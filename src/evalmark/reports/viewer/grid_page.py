@@ -12,6 +12,7 @@ from evalmark.core.money import money
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.compared_cases import plain_change
+from evalmark.reports.text.best_target import BestTargetText, best_target_text
 from evalmark.reports.text.change_words import CASE_SIGNS, CASE_WORDS
 from evalmark.reports.text.output_changes import OutputChange
 from evalmark.reports.text.verdicts import shown_scores
@@ -150,6 +151,7 @@ _NOTHING: Mapping[str, Any] = {
     "rows": (),
     "columns": (),
     "trade_offs": None,
+    "best": None,
     "trouble": "",
     "is_pending": False,
     "is_unknown": False,
@@ -266,6 +268,7 @@ def _table(
         "columns": _figures(view, columns, trade_offs),
         "hidden_columns": len(grid.columns) - len(order),
         "trade_offs": trade_offs,
+        "best": _best(grid, trade_offs),
         "rows": _shown_rows(view, columns, [[row.cells[n] for n in order] for row in paging.part(rows)], query),
         "counts": {name: sum(_is_shown(row, name) for row in matching) for name in GRID_ROWS},
         "total": len(rows),
@@ -277,6 +280,14 @@ def _table(
         "has_forms": len(columns) * SIZE <= MOST_FORMS,
         "several_datasets": any(len(run.datasets) > 1 for run in {c.run.id: c.run for c in columns}.values()),
     }
+
+
+def _best(grid: Grid, found: TradeOffs | None) -> BestTargetText | None:
+    """Say which column is the best, once all runs have ended."""
+    if found is None or any(column.run.status == "running" for column in grid.columns):
+        return None
+    names = {(column.run.id, column.target): name for column, name in zip(grid.columns, grid.names, strict=True)}
+    return best_target_text(found, [names.get((row.run, row.target), row.name) for row in found.rows])
 
 
 def _column_order(columns: int, first: int) -> list[int]:

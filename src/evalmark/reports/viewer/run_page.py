@@ -29,7 +29,7 @@ from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 
 from .background import FEW, RunFigures
-from .comparisons import earlier_comparison, only_flipped
+from .comparisons import best_of_run, earlier_comparison, only_flipped
 from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import computed_mark, live_update, not_modified, run_mark
@@ -125,6 +125,7 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
     figures, trouble = _figures(view, run, trials)
     is_busy = figures is None and not trouble and not query.changes
     against = earlier_comparison(view, run, is_busy=is_busy)
+    best, is_best_pending = best_of_run(view, run, trials, is_busy=is_busy)
     query = worst_first(only_flipped(query, against.prepared), figures, run)
     with view.figures.give_way():
         page = browsing.page(query.conditions, query.place, query.size, view.known(run, query.conditions))
@@ -162,6 +163,8 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "labelled": LABELS,
         "flipped": FLIPPED,
         "against": against,
+        "best": best,
+        "is_best_pending": is_best_pending,
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
 

@@ -145,8 +145,11 @@ def _name(one: Candidate, target: str, targets: int, *, several: bool) -> str:
 
 
 def _metric(runs: Sequence[Candidate], tallies: Sequence[TrialCounts]) -> str:
-    """Return the first metric that all runs have if some of them has no verdicts; empty for the pass rate."""
-    if all(tally.pass_rate.n for tally in tallies):
+    """Return the first metric that all runs have if outputs of some target cannot pass; empty for the pass rate.
+
+    A target of errors alone does not keep the others from being compared by the pass rate.
+    """
+    if any(tally.pass_rate.n for tally in tallies) and all(tally.pass_rate.n or not tally.ungated for tally in tallies):
         return VERDICT
     names = [[metric.name for metric in one.run.metrics] for one in runs]
     return next((name for name in names[0] if all(name in others for others in names[1:])), VERDICT)
