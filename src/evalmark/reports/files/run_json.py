@@ -204,7 +204,18 @@ def _rounded(value: Any) -> Any:
 
 
 def _tally(tally: TrialCounts, options: ReportOptions) -> dict[str, Any]:
-    counts = ("trials", "cases", "passed", "failed", "errors", "unscored", "ungated", "pass_rate", "flips", "judged_twice")
+    counts = (
+        "trials",
+        "cases",
+        "passed",
+        "failed",
+        "errors",
+        "unscored",
+        "ungated",
+        "pass_rate",
+        "flips",
+        "judged_twice",
+    )
     times = ("seconds_median", "seconds_p95", *(["waited_median"] if tally.waited_median is not None else []))
     return field_values(tally, *counts, *(times if options.times else ()))
 
