@@ -19,8 +19,6 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer import background
 from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.background import FEW, BackgroundFigures, Task, figures_state
-from evalmark.reports.viewer.page_context import PageContext
-from evalmark.reports.viewer.store_view import StoreView
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
@@ -593,13 +591,6 @@ def test_a_metric_that_is_better_when_lower_says_so(store):
     said = words(page(shown(store), PAGE))
     assert "lower is better" in said
     assert "≤ 0.4" in said
-
-
-def test_the_templates_of_all_pages_can_be_read_before_anybody_asks_for_them(store):
-    context = PageContext(StoreView(store, BackgroundFigures(0)), "key", "")
-    context.prepare()
-    assert context._templates.cache is not None
-    assert len(context._templates.cache) == len(context._templates.list_templates(["html"]))
 
 
 def test_files_of_datasets_are_on_the_page_of_a_run_and_open_in_the_editor(store, tmp_path, monkeypatch):

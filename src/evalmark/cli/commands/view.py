@@ -100,7 +100,6 @@ def view(  # noqa: PLR0913  each is a flag of the command line
                 run_store,
                 bound.policy,
                 author=_author(),
-                prepares=True,
                 flags=store_flag(location),
                 editor=settings.editor,
             )

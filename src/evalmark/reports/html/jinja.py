@@ -1,7 +1,10 @@
 """The Jinja environment of all pages, with its filters and functions; every text of a page is escaped here."""
 
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -42,18 +45,32 @@ _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated"
 _WORDS = {"pass": "passed", "fail": "failed"}
 
 
-class _CompiledTemplates(jinja2.BytecodeCache):
-    """The compiled templates of this process: each report has an environment of its own, and compiling takes most of its time."""
+class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
+    """Keeps compiled templates where Python keeps compiled modules: compiling takes most of the time of a page or report."""
 
     def __init__(self) -> None:
+        folder = Path(cache_from_source(__file__)).parent
+        super().__init__(str(folder), f"template-%s.{sys.implementation.cache_tag}")
         self._codes: dict[tuple[str, str], CodeType] = {}
+        """The templates of this process, for folders that cannot be written."""
+        self._settings = f"{jinja2.__version__} {Path(__file__).stat().st_mtime_ns}"
+        """What a compiled template depends on besides its text: the environment is set up in this file."""
+
+    def get_source_checksum(self, source: str) -> str:
+        return super().get_source_checksum(f"{self._settings}\n{source}")
 
     def load_bytecode(self, bucket: Bucket) -> None:
         bucket.code = self._codes.get((bucket.key, bucket.checksum))
+        if bucket.code is None:
+            with suppress(Exception):  # a damaged file: pickle and marshal raise errors of many kinds
+                super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         if bucket.code is not None:
             self._codes[bucket.key, bucket.checksum] = bucket.code
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
 
 
 @cache

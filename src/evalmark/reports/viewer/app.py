@@ -66,12 +66,11 @@ PATIENCE = 0.3
 """Seconds that a page waits for the figures of a run."""
 
 
-def viewer_app(  # noqa: PLR0913  each is a setting of the command
+def viewer_app(
     store: Store,
     policy: AccessPolicy,
     patience: float = PATIENCE,
     author: str = "",
-    prepares: bool = False,
     flags: str = "",
     editor: str = "",
 ) -> GuardedApp:
@@ -82,11 +81,10 @@ def viewer_app(  # noqa: PLR0913  each is a setting of the command
         policy: the accepted hosts and secrets.
         patience: the seconds that a page waits for figures.
         author: the default name of the annotator.
-        prepares: whether all templates are compiled once the first page is there; otherwise each at its first use.
         flags: the flags that a command needs for this store, with a leading space.
         editor: the form of addresses that open a file in an editor; empty: no such links.
     """
-    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author, editor, prepares)
+    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author, editor)
     changes = live_updates.ChangeSignal(context.view)
     return GuardedApp(app=starlette_app(context, changes), policy=policy, release=changes.stop)
 

@@ -1,6 +1,5 @@
 """What every page needs: the store, the templates and the current user's name."""
 
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,22 +35,17 @@ from .static_files import static_addresses, static_files
 from .store_view import StoreView
 
 _FOLDER = Path(__file__).parent / "templates"
-_OF_A_RUN = ("run.html", "case_rows.html", "metrics.html", "label_forms.html", "case_filters.html", "case_pages.html")
-"""The templates of the page that is usually opened first."""
-_PREPARE_AFTER = 0.05
-"""Seconds from the first page, so that it is sent, until the templates of the others are compiled."""
 _YEAR = 365 * 24 * 3600
 
 
 class PageContext:
     """Renders pages and reads the parameters that they share."""
 
-    def __init__(self, view: StoreView, key: str, author: str, editor: str = "", prepares: bool = False) -> None:
+    def __init__(self, view: StoreView, key: str, author: str, editor: str = "") -> None:
         self.view = view
         self.changes = RunChanges(view)
         self.metrics = ListedMetrics(view)
         self.static = static_files()
-        self._is_to_prepare = prepares
         self._author = author
         """Default name of the annotator; empty if unknown."""
         offered = {
@@ -78,18 +72,7 @@ class PageContext:
         common = {"address": request.url.path + query, "author": self.author(request)}
         with self.view.figures.give_way():
             text = render_page(self._templates, template, {**common, **values})
-        if self._is_to_prepare:
-            self._is_to_prepare = False
-            soon = threading.Timer(_PREPARE_AFTER, self.prepare)
-            soon.daemon = True
-            soon.start()
         return HTMLResponse(mask_known_secrets(text), status)
-
-    def prepare(self) -> None:
-        """Compile all templates while no page is being made, which takes longer than rendering a page; those of a run first."""
-        for name in ("runs.html", *_OF_A_RUN, *self._templates.list_templates(["html"])):
-            self.view.figures.wait_for_pages()
-            self._templates.get_template(name)
 
     def run(self, request: Request) -> Run:
         """Return the run that an address names, without its results.
