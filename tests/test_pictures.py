@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -19,17 +20,17 @@ from .reports.viewer.conftest import a_run, keep, result, shown
 FOLDER = ROOT / "docs" / "pictures"
 
 
-def _shown() -> ModuleType:
-    """The module beside the pictures, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("shown", FOLDER / "shown.py")
+def _beside(name: str) -> ModuleType:
+    """A module beside the pictures, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-SHOWN = _shown()
+SHOWN = _beside("shown")
 DRAWINGS = sorted(FOLDER.glob("*.svg"))
 SCREENSHOTS = sorted(FOLDER.glob("*.png"))
 
@@ -90,6 +91,23 @@ def test_each_row_of_the_table_is_whole_and_names_its_sources():
     assert few == set()
     sources = [source for page in rows.values() for _, _, source in page["peers"]]
     assert [source for source in sources if not re.fullmatch(r"https://[\w.-]+/\S+", source)] == []
+
+
+def test_the_store_that_the_review_shows_has_something_for_every_kind_of_page(tmp_path):
+    demo, now = _beside("demo_store"), datetime(2026, 11, 24, 4, 30, tzinfo=UTC)
+    with open_store(tmp_path / "demo.db") as store:
+        ids = demo.fill(store, now, size=24, steps=30)
+        next(demo.under_way(store, now, size=8))
+        runs = {run.id: run for run in store.runs()}
+        assert len(runs) == len(ids) + 1
+        assert {run.status for run in runs.values()} == {"complete", "stopped", "running"}
+        assert max(len(run.results) for run in runs.values()) == 24 * len(demo.TARGETS)
+        verdicts = {result.verdict for run in runs.values() for result in run.results}
+        assert {"pass", "fail", "error"} <= verdicts
+        agent = [call for result in runs[ids["agent, 60% good"]].results for call in result.output.tool_calls]
+        assert any(call.error for call in agent)
+        assert store.sessions.labels_of_run(ids["night 14"])
+        assert max(one.spans for one in store.sessions.summaries()) >= 30
 
 
 @pytest.mark.slow

@@ -1,11 +1,10 @@
 """Takes every page of the viewer at three widths in both themes, and puts the pictures beside what other tools show for the same job.
 
 Run: python docs/pictures/review.py -o FOLDER [--store FILE] [--page NAME]; open FOLDER/index.html. peers.toml is the table of pages.
-Without a store, one is made from the examples: pages that need errors, long texts or many runs show more with a store of your own.
+Without a store, one is made from the examples and from demo_store.py, which has something for every page.
 """
 
 import argparse
-import asyncio
 import os
 import shutil
 import subprocess
@@ -15,12 +14,12 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from html import escape
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from demo_store import fill, under_way
 from draw import HERE, ROOT, worse
 from playwright.sync_api import Browser, sync_playwright
 from screenshots import viewed
@@ -37,8 +36,6 @@ HEIGHT = 2_400
 """Pixels of CSS of a picture; longer pages are cut."""
 LAID_OUT = "* { content-visibility: visible !important }"
 """Pages lay out what is out of sight only once it is near."""
-UNDER_WAY, STOPPED = "20991231-235900-aaaa", "20991231-235800-bbbb"
-"""The ids of a run under way and a stopped one, both made from half of another."""
 LOOKED_AT = 40
 """The newest runs among which examples of each kind are looked for."""
 
@@ -105,37 +102,12 @@ def made_from_examples(folder: Path) -> Path:
     return store
 
 
-def add_unfinished(store: Store) -> None:
-    """Add a run that is under way until the store is closed, and a stopped one, from half of the results of another."""
-    found = next((run for run in store.runs(LOOKED_AT) if ", " not in run.target and run.metrics), None)
-    if found is None:
-        return
-    half = list(islice(store.run(found.id).results, max(1, len(found.results) // 2)))
-    for name, status in ((STOPPED, "stopped"), (UNDER_WAY, "running")):
-        now = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=20)
-        begun = replace(
-            found,
-            id=name,
-            created=now.isoformat(),
-            finished=None,
-            status="running",
-            results=(),
-            notes=(),
-            given_name="",
-        )
-        store.start(begun)
-        asyncio.run(store.sink(name).write(half))
-        if status == "stopped":
-            store.finish(replace(begun, status="stopped", finished=now.isoformat()))
-
-
 def places(store: Store) -> dict[str, str]:
     """Where each kind of run, case and session is in a store, by the names that addresses of the table use."""
     recent = store.runs(LOOKED_AT)
+    found = {run.status: run_path(run.id) for run in reversed(recent) if run.status in ("running", "stopped")}
     known = [run for run in recent if run.status == "complete" and run.metrics]
-    found = (
-        {"running": run_path(UNDER_WAY), "stopped": run_path(STOPPED)} if recent and recent[0].id == UNDER_WAY else {}
-    )
+    known.sort(key=lambda run: len(run.results), reverse=True)  # of those of one size, the newest stays first
     found |= _compared_places(store, [run for run in known if ", " not in run.target])
     several = next((run for run in known if ", " in run.target), None)
     if several is not None:
@@ -150,7 +122,7 @@ def places(store: Store) -> dict[str, str]:
 
 
 def _compared_places(store: Store, single: Sequence[Run]) -> dict[str, str]:
-    """The newest run that has earlier ones of the same suite, the one before it and the earliest, and a case of it."""
+    """The largest run that has earlier ones of the same suite, the one before it and the earliest, and a case of it."""
     for run in single:
         same = [one for one in single if (one.name, one.suite) == (run.name, run.suite) and one.created < run.created]
         if same:
@@ -276,7 +248,10 @@ def review(given: Path | None, names: Sequence[str], to: Path) -> None:
         with open_store(given or made_from_examples(folder), read_only=True) as source:
             source.copy(copied)
         store, empty = held.enter_context(open_store(copied)), held.enter_context(open_store(nothing))
-        add_unfinished(store)
+        if given is None:
+            now = datetime.now(UTC).replace(microsecond=0)
+            fill(store, now)
+            next(under_way(store, now))
         still = held.enter_context(open_store(copied, read_only=True))
         found = places(store)
         pages = list(addressed(wanted, found))
