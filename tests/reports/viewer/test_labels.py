@@ -267,7 +267,7 @@ def test_a_button_of_the_form_of_all_rows_labels_its_row(own, store, script):
         assert (answer.status, answer.headers["location"]) == (303, f"{PAGE}#row-2")
 
 
-@pytest.mark.parametrize("liked", ["up x", "up 99999999999999999999", "up -1", "maybe 1", "up 1 1"])
+@pytest.mark.parametrize("liked", ["up x", "up 99999999999999999999", "up -1", "maybe 1", "up 1 x", "up 1 1 1"])
 def test_a_button_that_names_no_row_labels_nothing(own, store, liked):
     fields = {"run": FIRST["run"], "liked": liked, "by": "ann", "brief": "1", "back": PAGE}
     assert 400 <= sent(own, fields).status < 500

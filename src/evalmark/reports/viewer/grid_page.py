@@ -49,20 +49,15 @@ from .grid import (
     set_name,
     verdict_shares,
 )
+from .grid_room import CellPlace, PageRoom
 from .label_filter import only_labelled
 from .labels import LabelView, form_fields, label_views
 from .page_context import PageContext
 from .pattern_filter import pattern_filters
 from .store_view import StoreView
 
-SIZE = 20
-"""Cases per page."""
 MOST_RUNS = 12
 MOST_COLUMNS = 24
-MOST_FORMS = 6 * SIZE
-"""Most cells with a form to label; a page with more cells shows labels only, for it would be several times as large."""
-_LENGTHS = {"compact": 240, "": 700, "full": 8_000}
-"""Characters of an output at each density."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +99,17 @@ class GridCell:
     """The difference from the first column, if it is shown."""
     is_edited: bool
     """Whether the case has another input or expected output than in the row's first cell."""
+
+    @property
+    def place(self) -> CellPlace:
+        return self.column.run.id, self.kept.number
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the cell shows its output rather than an error or a difference."""
+        output = self.kept.result.output
+        has_text = output.value is not None and output.error is None
+        return has_text and (self.change is None or self.change.kind not in ("same", "words", "fields"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,22 +268,33 @@ def _table(
     order = _column_order(len(grid.columns), query.first)[:MOST_COLUMNS]
     matching = [row for row in grid.sorted_rows(query.order) if found is None or _is_found(row, grid, found)]
     rows = [row for row in matching if _is_shown(row, query.show)]
-    paging = Paging(total=len(rows), size=SIZE, requested=query.page)
     columns = [grid.columns[number] for number in order]
+    room = PageRoom(
+        columns=len(columns),
+        scores=max((len(column.run.metrics) for column in columns), default=0),
+        density=query.density,
+    )
+    paging = Paging(total=len(rows), size=room.rows, requested=query.page)
+    shown = _shown_rows(view, columns, [[row.cells[n] for n in order] for row in paging.part(rows)], query)
+    whole = [
+        (cell.place, cell.kept.result.output.value)
+        for row in shown
+        for cell in row.cells
+        if cell is not None and cell.is_whole
+    ]
     return {
         "columns": _figures(view, columns, trade_offs),
         "hidden_columns": len(grid.columns) - len(order),
         "trade_offs": trade_offs,
         "best": _best(grid, trade_offs),
-        "rows": _shown_rows(view, columns, [[row.cells[n] for n in order] for row in paging.part(rows)], query),
+        "rows": shown,
+        "texts": room.texts(whole, len(shown)),
         "counts": {name: sum(_is_shown(row, name) for row in matching) for name in GRID_ROWS},
         "total": len(rows),
         "page": paging.page,
         "pages": paging.pages,
         "start": paging.start,
-        "length": _LENGTHS[query.density],
         "chosen": min(query.column, len(order) - 1),
-        "has_forms": len(columns) * SIZE <= MOST_FORMS,
         "several_datasets": any(len(run.datasets) > 1 for run in {c.run.id: c.run for c in columns}.values()),
     }
 

@@ -113,7 +113,12 @@ def save(context: PageContext, request: Request) -> Response:
         response = context.page(
             request,
             "label_form.html",
-            {"view": labels, "brief": form.get("brief") == "1", "back": back, "of_rows": form is not sent},
+            {
+                "view": labels,
+                "brief": form.get("brief") == "1",
+                "back": back,
+                "of_rows": None if form is sent else _row_place(form),
+            },
         )
     else:
         response = RedirectResponse(back, 303)
@@ -141,15 +146,27 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
 
 
 def of_row(form: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the form of one row, if a button of the form of all rows was pressed.
+    """Return the form of one result, if a button of the form of all rows was pressed.
+
+    A button sends the label, the number of the result, and the number of its row if that is another one.
 
     >>> of_row({"run": "r", "liked": "up 4", "back": "/runs/r"})
-    {'run': 'r', 'liked': 'up', 'back': '/runs/r#row-4', 'number': '4'}
+    {'run': 'r', 'liked': 'up', 'back': '/runs/r#row-4', 'number': '4', 'row': ''}
+    >>> of_row({"run": "r", "liked": "up 4 2", "back": "/grid?run=r"})["back"]
+    '/grid?run=r#row-2'
     """
-    liked, _, number = form.get("liked", "").partition(" ")
-    if "number" in form or "span" in form or not number.isdecimal():
+    liked, _, place = form.get("liked", "").partition(" ")
+    number, _, row = place.partition(" ")
+    if "number" in form or "span" in form or not number.isdecimal() or not (row or number).isdecimal():
         return form
-    return {**form, "liked": liked, "number": number, "back": f"{form.get('back', '')}#row-{number}"}
+    back = f"{form.get('back', '')}#row-{row or number}"
+    return {**form, "liked": liked, "number": number, "row": row, "back": back}
+
+
+def _row_place(form: Mapping[str, str]) -> Mapping[str, str]:
+    """Return which form the buttons of a reply belong to, and their row."""
+    place = form.get("form", "")
+    return {"form": place if place.replace("-", "").isalnum() else "row-labels", "row": form["row"]}
 
 
 def form_word(form: Mapping[str, str], author: str) -> NewLabel:

@@ -40,6 +40,8 @@ from .store_view import StoreView
 
 METRICS = 50
 """Most metrics on a page."""
+_USUAL_SIZES, _LEAST_SIZE = ((1, SIZES[1]), (4, SIZES[0]), (8, 10)), 5
+"""Cases on a page of up to so many targets, unless the address says how many; and of more targets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,9 @@ def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
     """Parse which cases an address requests; the filter on changed cases is applied later."""
     params = request.query_params
     names = score_names(context.view, run)
-    query = parse_case_query(params, params.getlist("verdict"), names, params.getlist("columns"))
+    targets = run.target.count(", ") + 1
+    usual = next((size for most, size in _USUAL_SIZES if targets <= most), _LEAST_SIZE)
+    query = parse_case_query(params, params.getlist("verdict"), names, params.getlist("columns"), usual)
     return only_matching(context.view, run, only_labelled(context.view, run, query, context.author(request)))
 
 
@@ -159,7 +163,7 @@ def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any
         "shows_dataset": len(run.datasets) > 1,
         "found_page": page,
         "first": query.start if page.place is None else page.place,
-        "sizes": SIZES,
+        "sizes": sorted({*SIZES, query.usual_size}),
         "labelled": LABELS,
         "flipped": FLIPPED,
         "against": against,

@@ -99,6 +99,8 @@ class CaseQuery:
     page: int = 1
     """Page number; `at` takes precedence."""
     size: int = SIZES[1]
+    usual_size: int = SIZES[1]
+    """The size without one in the address."""
     metrics: int = 0
     """Page of metrics, from 1; 0 is the one with the sort or filter metric."""
     is_ordered: bool = False
@@ -214,7 +216,7 @@ class CaseQuery:
             "label": self.label,
             "flipped": self.flipped,
             "sort": self.sort,
-            "size": self.size if self.size != SIZES[1] else "",
+            "size": self.size if self.size != self.usual_size else "",
             "page": self.page if self.page != 1 else "",
             "after": at.after,
             "before": at.before,
@@ -246,7 +248,11 @@ class CaseQuery:
 
 
 def parse_case_query(
-    query: Mapping[str, str], verdicts: list[str], metrics: list[str], columns: Container[str] = ()
+    query: Mapping[str, str],
+    verdicts: list[str],
+    metrics: list[str],
+    columns: Container[str] = (),
+    usual_size: int = SIZES[1],
 ) -> CaseQuery:
     """Parse a query of a run's cases, ignoring invalid parts; no `columns` are all of them."""
     sort = query.get("sort", "")
@@ -264,7 +270,7 @@ def parse_case_query(
         sorted_metric=by if is_known else "",
         descending=sort.startswith("-"),
     )
-    size = parse_page(query.get("size", ""), SIZES[1])
+    size = parse_page(query.get("size", ""), usual_size)
     search = parse_search_query(query.get("q", ""), metrics)
     return CaseQuery(
         conditions=search.restrict(conditions),
@@ -277,7 +283,8 @@ def parse_case_query(
             index_range=parse_count(query.get("stretch", "")),
         ),
         page=parse_page(query.get("page", ""), 1),
-        size=size if size in SIZES else SIZES[1],
+        size=size if size in SIZES else usual_size,
+        usual_size=usual_size,
         metrics=parse_page(query.get("metrics", ""), 0),
         is_ordered=is_known and bool(sort),
         density=_one_of(DENSITIES, query.get("density", "")) or "comfortable",
