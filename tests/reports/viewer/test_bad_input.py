@@ -114,7 +114,7 @@ def test_a_run_that_is_deleted_while_its_page_is_open_takes_no_label_and_says_wh
     store.forget(RUN)
     answer = sent(own, {"run": RUN, "number": "1", "liked": "up", "by": "ann", "back": CASE})
     assert answer.status == 409
-    assert "there are no runs" in answer.text
+    assert "There are no runs" in answer.text
     assert store.sessions.all_labels() == []
     assert from_browser(own, f"{CASE}/whole.json").status == 404
 
