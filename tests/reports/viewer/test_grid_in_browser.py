@@ -34,7 +34,7 @@ def address(tmp_path_factory) -> Iterator[str]:
                 for place, target in enumerate(targets)
             ]
             keep(store, a_run(run, target=", ".join(targets), metrics=(Metric(name="right"),)), results)
-        with served(store) as made:
+        with served(store, author="ann") as made:
             yield made.address_of("/")
 
 
@@ -88,4 +88,28 @@ def test_on_a_narrow_screen_the_columns_switch_after_a_filter_too(address, brows
     page.locator(".column-switch a").nth(2).click()
     expect(page.locator("thead th.chosen")).to_contain_text("long-name-02")
     assert not too_wide(page)
+    page.close()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with a script", "without one"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_cell_is_labelled_in_its_place_by_a_form_that_all_cells_share(address, browser, width, script):
+    page = browser.new_page(viewport={"width": width, "height": 900}, java_script_enabled=script)
+    page.goto(address)
+    page.goto(f"{origin_of(address)}/grid?run={THREE}&order=file&column=1")
+    cell = page.locator(".grid tbody tr").nth(3).locator("td").nth(1)
+    good, bad = (cell.get_by_role("button", name=name) for name in ("Good", "Bad"))
+    if script:
+        cell.hover()
+        good.focus()
+        page.keyboard.press("d")
+    else:
+        cell.hover()
+        bad.click()
+    expect(bad).to_have_attribute("aria-pressed", "true")
+    expect(cell.locator(".labelled")).to_have_text("bad")
+    cell.hover()
+    good.click()
+    expect(cell.locator(".labelled")).to_have_text("good")
+    assert (page.url.endswith("#row-4"), too_wide(page)) == (not script, [])
     page.close()

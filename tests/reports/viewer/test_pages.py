@@ -618,19 +618,22 @@ def test_the_list_says_why_a_run_has_no_pass_rate(store, results, fields, words_
     assert max(map(len, re.findall("<bdi>(n+)", text))) < 100
 
 
-def test_each_bar_of_a_histogram_leads_to_as_many_cases_as_it_counts(store):
+@pytest.mark.parametrize("targets", [("",), ("openai/a", 'the "other" one')], ids=["one target", "several"])
+def test_each_bar_of_a_histogram_leads_to_as_many_cases_as_it_counts(store, targets):
     values = [0.0, 0.05, 0.1, 0.29999999, 0.3, 0.3000001, 0.6999999, 0.7, 0.8999999999, 0.95, 1.0, 1.0]
     run = Run(
         id="20261123-101500-bars", name="bars", created="2026-11-23T10:15:00+00:00", metrics=(Metric(name="a b"),)
     )
+    run = replace(run, target=", ".join(targets))
     store.start(run)
     results = [
         Result(
-            trial=Trial(case=Case(id=f"c{at}", input=f"q {at}"), dataset="d", position=at),
+            trial=Trial(case=Case(id=f"c{at}", input=f"q {at}"), dataset="d", position=at, target=target),
             output=Output(value="x"),
-            scores=(Score(name="a b", value=value, passed=True),),
+            scores=(Score(name="a b", value=0.55 if number else value, passed=True),),
         )
         for at, value in enumerate(values)
+        for number, target in enumerate(targets)
     ]
     asyncio.run(store.sink(run.id).write(results))
     store.finish(replace(run, status="complete"))
@@ -641,5 +644,6 @@ def test_each_bar_of_a_histogram_leads_to_as_many_cases_as_it_counts(store):
         text = page(app, html.unescape(address).partition("#")[0])
         counts.append(int(label.rpartition(": ")[2]))
         assert len(re.findall('<tr id="row-', text)) == counts[-1], label
-    assert sum(counts) == len(values)
-    assert counts == [2, 1, 3, 2, 4], "a score just below an edge counts above it, as for a threshold"
+    assert counts == [2, 1, 3, 2, 4, *[len(values) for _ in targets[1:]]], (
+        "a score just below an edge counts above it, as for a threshold"
+    )

@@ -104,6 +104,7 @@ def is_wanted(one: Stored, wanted: ResultFilter) -> bool:
     return (
         (not wanted.verdicts or result.verdict in wanted.verdicts)
         and (not wanted.tag or wanted.tag in case.tags)
+        and wanted.target in ("", result.trial.target)
         and any(wanted.text.lower() in text.lower() for text in texts)
         and ((wanted.low is None and wanted.high is None) or any(low <= found <= high for found in values))
         and (wanted.numbers is None or one.number in wanted.numbers)
@@ -198,6 +199,7 @@ def conditions(draw):
     return ResultFilter(
         verdicts=draw(st.sampled_from([(), (), ("fail",), ("error",), ("fail", "pass"), ("unscored", "ungated")])),
         tag=draw(st.sampled_from(["", "", "red", "blue", "re"])),
+        target=draw(st.sampled_from(["", "", "app:x", "app:y", "app"])),
         text=draw(st.sampled_from(["", "", "FOX", "dog", "50%", "none has it"])),
         metric=draw(st.sampled_from(["", "alpha"])),
         low=low,

@@ -12,7 +12,7 @@ from evalmark.stats.calibration.evidence import LabelEvidence, evidence_from_res
 from evalmark.stats.calibration.labelled_scores import LabelledScores
 from evalmark.stats.summary.clusters import ClusterFinder
 from evalmark.stats.summary.pareto import CostCollector, PriceLookup, TargetCost
-from evalmark.stats.summary.summary import MetricSummary, Summary
+from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
 
 from .agreement_chart import PEOPLE, draw_agreement
 from .histograms import BinLink, can_list_bins, draw_histogram, merge_metrics
@@ -53,14 +53,18 @@ class MetricCharts:
     roc: Figure | None
 
 
+GroupLink = Callable[[SummaryGroup | None], BinLink | None]
+"""Returns the links of the bars of a group of trials, or of all of them; None if a list cannot select exactly these."""
+
+
 def metric_charts(
     run: Run,
     summary: Summary,
     kinds: Mapping[str, tuple[Figure | None, Figure | None]],
-    link: BinLink | None = None,
+    link: GroupLink | None = None,
     names: Sequence[str] | None = None,
 ) -> Iterator[MetricCharts]:
-    """Yield the charts of each metric of a run, or of those in `names`; with `link`, the bars of a metric lead to their cases."""
+    """Yield the charts of each metric of a run, or of those in `names`; with `link`, bars lead to their cases."""
     metrics = _metrics(run)
     of_groups = [(group, {metric.name: metric for metric in group.metrics}) for group in summary.groups]
     for name in summary.metric_names if names is None else names:
@@ -68,19 +72,25 @@ def metric_charts(
         drawn = [
             (title, one)
             for group, metric in groups
-            if (one := draw_histogram(metric, title := titles.group_title(group, summary)))
+            if (
+                one := draw_histogram(metric, title := titles.group_title(group, summary), _linked(metric, group, link))
+            )
         ]
         whole = merge_metrics([metric for _, metric in groups])
         halves, roc = kinds.get(name, (None, None))
         yield MetricCharts(
             metric=metrics.get(name) or Metric(name=name),
             figures=_figures(groups[0][1]) if len(groups) == 1 else "",
-            whole=None if whole is None else draw_histogram(whole, link=link if can_list_bins(whole) else None),
+            whole=None if whole is None else draw_histogram(whole, link=_linked(whole, None, link)),
             spreads=drawn[:_MOST] if len(drawn) > 1 else (),
             left_out=max(0, len(drawn) - _MOST),
             halves=halves,
             roc=roc,
         )
+
+
+def _linked(metric: MetricSummary, group: SummaryGroup | None, link: GroupLink | None) -> BinLink | None:
+    return None if link is None or not can_list_bins(metric) else link(group)
 
 
 def _figures(metric: MetricSummary) -> str:

@@ -11,12 +11,13 @@ from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
 from evalmark.reports.html.agreement_chart import draw_flips
 from evalmark.reports.html.cost_chart import are_comparable, cost_table, draw_costs, qualities
+from evalmark.reports.html.histograms import BinLink
 from evalmark.reports.html.metric_charts import ResultCharts, metric_charts, result_charts
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.reports.viewer.urls.queries import parse_count, query_string
 from evalmark.reports.viewer.urls.search_query import quoted
-from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.summary import Summary, SummaryGroup
 
 from .background import Task, YieldingReader
 from .page_context import PageContext
@@ -59,12 +60,9 @@ def _shown(
     kinds = charts.kinds if charts else {}
     measures = qualities(summary)
     measure = quality if quality in measures else next(iter(measures), "")
-    columns = {(group.target, group.mode) for group in summary.groups}  # a row of the list has the outputs of all
     return {
         "charts": charts,
-        "sections": list(
-            metric_charts(run, summary, kinds, partial(_bin_path, run) if len(columns) == 1 else None, names)
-        ),
+        "sections": list(metric_charts(run, summary, kinds, partial(_bin_links, run, summary), names)),
         "flips": draw_flips(summary),
         "measures": list(measures),
         "measure": measure,
@@ -74,10 +72,22 @@ def _shown(
     }
 
 
-def _bin_path(run: Run, metric: str, low: float | None, high: float | None) -> str:
-    """Return the address of the cases with a score in a bin of a histogram."""
+def _bin_links(run: Run, summary: Summary, group: SummaryGroup | None) -> BinLink | None:
+    """Return the links of a histogram of a target, or of all trials if one target has them all."""
+    modes, targets = ({getattr(one, of) for one in summary.groups} for of in ("mode", "target"))
+    if len(modes) > 1:
+        return None
+    if group is None:  # a row of the list has the outputs of all targets
+        return partial(_bin_path, run, "") if len(targets) == 1 else None
+    is_whole_target = [one.target for one in summary.groups].count(group.target) == 1
+    return partial(_bin_path, run, group.target) if is_whole_target and group.target else None
+
+
+def _bin_path(run: Run, target: str, metric: str, low: float | None, high: float | None) -> str:
+    """Return the address of the cases of which an output of a target has a score in a bin of a histogram."""
     name = f"metric.{quoted(metric)}"
-    ends = [*([] if low is None else [f"{name}>={low:.9g}"]), *([] if high is None else [f"{name}<{high:.9g}"])]
+    of = [f"target:{quoted(target)}"] if target else []
+    ends = [*of, *([] if low is None else [f"{name}>={low:.9g}"]), *([] if high is None else [f"{name}<{high:.9g}"])]
     return f"{run_path(run.id, query_string({'q': ' '.join(ends)}))}#cases"
 
 

@@ -43,6 +43,8 @@ class ResultFilter:
     verdicts: tuple[Verdict, ...] = ()
     """Empty: all verdicts."""
     tag: str = ""
+    target: str = ""
+    """The name of the target; empty: all."""
     text: str = ""
     """Occurs in the id, the input, an output or a reason; case is ignored for ASCII letters."""
     metric: str = ""
@@ -110,6 +112,8 @@ def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
             f"(r.content like ? escape '!' and {is_tagged})",
             (like_pattern_in_json(filters.tag), sql_text(filters.tag)),
         )
+    if filters.target:
+        yield "r.target = ?", (sql_text(filters.target),)
     if filters.text:
         # Search the JSON as a text first, which is fast, then its fields: names of fields and of metrics do not count.
         held = "(r.{0} like ? escape '!' and exists (select 1 from {1} like ? escape '!'))"

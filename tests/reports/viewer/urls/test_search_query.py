@@ -54,6 +54,7 @@ TERMS = st.one_of(
         pytest.param("seconds>2.5", ["slower than 2.5 s"], id="outputs that took long"),
         pytest.param("-seconds<=1", ["not 1 s or faster"], id="outputs that were not fast"),
         pytest.param('tag:"two words"', ["tagged two words"], id="a tag with a blank"),
+        pytest.param("target:openai/gpt-5", ["target openai/gpt-5"], id="a target"),
         pytest.param("-tag:old -draft", ["not tagged old", "without “draft”"], id="a minus excludes"),
         pytest.param("label:bad -label:good", ["labelled bad", "not labelled good"], id="labels of people"),
         pytest.param("-flipped:any", ["not worse or better since the previous run"], id="a change"),
@@ -92,7 +93,7 @@ def test_a_query_in_plain_words(text, words):
         pytest.param("verdict:", "verdict: needs a value right after the colon, such as verdict:fail.", id="no value"),
         pytest.param(
             "state:fail",
-            "There is no filter state:; it is verdict:, tag:, label:, flipped:, metadata.FIELD:, metric.NAME",
+            "There is no filter state:; it is verdict:, tag:, target:, label:, flipped:, metadata.FIELD:, metric.NAME",
             id="another field",
         ),
         pytest.param("verdit:fail", "There is no filter verdit:; did you mean verdict:?", id="a field misspelt"),
@@ -149,6 +150,8 @@ def test_a_quoted_value_is_that_value(value):
     assert term.condition == ResultFilter(text=value)
     (term,) = parse_search_query(f"tag:{quoted(value)}", METRICS).terms
     assert term.condition == ResultFilter(tag=value)
+    (term,) = parse_search_query(f"target:{quoted(value)}", METRICS).terms
+    assert term.condition == ResultFilter(target=value)
 
 
 @given(st.lists(TERMS, min_size=1, max_size=8), st.data())

@@ -4,7 +4,7 @@ A query is a list of terms, and each has to hold:
 
     verdict:fail OR label:bad metric.similarity<0.7 tag:refund -tag:old seconds>5 "thank you"
 
-A term is a word, a phrase in double quotes, `verdict:`, `tag:`, `label:` or `flipped:` with a value, `metadata.FIELD` with a
+A term is a word, a phrase in double quotes, `verdict:`, `tag:`, `target:`, `label:` or `flipped:` with a value, `metadata.FIELD` with a
 value or with a sign and a number, a regular expression between slashes, or `metric.NAME`, `seconds`, `tokens` or `cost` with a
 sign and a number. A minus before a term excludes what it selects. `OR` joins the terms
 beside it, before all others are joined: `a OR b c` is (a or b) and c. In quotes, a backslash makes the next character plain.
@@ -67,7 +67,7 @@ FLIPPED_WORDS = {
 }
 _MEASURES: Mapping[str, str] = {"seconds": "5", "tokens": "1000", "cost": "0.01"}
 """What an output took, each with the number of an example."""
-_EXAMPLES = {"verdict": "fail", "tag": "refund", "label": "bad", "flipped": "worse"}
+_EXAMPLES = {"verdict": "fail", "tag": "refund", "target": "openai/gpt-5", "label": "bad", "flipped": "worse"}
 _SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+|"', re.DOTALL)
 _PATTERN = r"/(?:[^/\\]|\\.)+/i?(?=\s|$)"
@@ -77,7 +77,7 @@ _METRIC = re.compile(r'metric\.("(?:[^"\\]|\\.)*"|[^<>="]*)(<=|>=|<|>|=)?(.*)', 
 _METADATA = re.compile(r'metadata\.((?:"(?:[^"\\]|\\.)*"|[^<>=:"])*)(<=|>=|<|>|=|:)?(.*)', re.DOTALL)
 _COMPARED = re.compile(r"(\w[\w.-]*?):?(<=|>=|<|>|=)(-?[\d.]+)", re.DOTALL)
 _MEASURED = re.compile(rf"({'|'.join(_MEASURES)})(?::|(?=[<>=]))(<=|>=|<|>|=)?(.*)", re.DOTALL | re.IGNORECASE)
-_FIELDS = "verdict:, tag:, label:, flipped:, metadata.FIELD:, metric.NAME, seconds, tokens or cost"
+_FIELDS = "verdict:, tag:, target:, label:, flipped:, metadata.FIELD:, metric.NAME, seconds, tokens or cost"
 MOST_TERMS = 20
 LONGEST = 500
 """Characters of a query."""
@@ -323,6 +323,8 @@ def _field_term(name: str, written: str) -> SearchTerm:
         raise _QueryError(f"{field}: needs a value right after the colon, such as {field}:{_EXAMPLES[field]}.")
     if field == "tag":
         return SearchTerm(text="", words=f"tagged {one_line(value, 60)}", condition=ResultFilter(tag=value))
+    if field == "target":
+        return SearchTerm(text="", words=f"target {one_line(value, 60)}", condition=ResultFilter(target=value))
     if field == "label":
         label = LABEL_VALUES[_one_of(value, LABEL_VALUES, "label")]
         return SearchTerm(text="", words=LABEL_WORDS[label], lookup=f"label:{label}")
