@@ -109,7 +109,7 @@ def _doubts(best: BestTarget) -> list[str]:
     if one.judged_outcome != one.outcome:
         return [f"{count(one.missing, 'missing result')} could change the verdict"]
     low, high = one.interval.ends or (0.0, 0.0)
-    p = one.p if one.adjusted is None else one.adjusted
+    p = one.verdict_p
     chance = [f"it may be chance, p = {p_value_text(p, one.interval.level)}"] if p and not low <= 0 <= high else []
     more = more_cases(one)
     return [*chance, *([f"{more} more cases would decide between the two"] if more else [])]

@@ -18,6 +18,7 @@ from .comparison import (
     change_verdict,
     metric_name,
     metric_value,
+    p_value_text,
     plain_difference,
     signed_difference,
 )
@@ -58,7 +59,8 @@ def summary_line(target: TargetChange) -> tuple[str, Outcome]:
     counts = ", ".join(parts) + (f" by {metric_name(change)}" if change.name else "")
     if difference.n and not worse + better and not difference.missing and difference.outcome == "cannot tell":
         return f"{counts}: nothing changed", "same"
-    luck = "" if difference.p is None else f" ({difference.test}: p = {difference.p:z.2g})"
+    p = difference.verdict_p
+    luck = "" if p is None else f" ({difference.test}: p = {p_value_text(p, difference.interval.level)})"
     return f"{counts}: {change_verdict(difference, change)}{luck}", change.outcome
 
 

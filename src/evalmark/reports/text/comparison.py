@@ -227,7 +227,7 @@ def _needed(change: MetricChange, gate: Gate | None) -> float | None:
 
 def _row(change: MetricChange, target: TargetChange, needed: float | None) -> ChangeRow:
     difference = change.difference
-    p = difference.p if difference.adjusted is None else difference.adjusted
+    p = difference.verdict_p
     return ChangeRow(
         metric=metric_name(change) + (" ↓" if change.direction == "lower" else ""),
         n=f"{difference.n:,}",

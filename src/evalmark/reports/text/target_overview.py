@@ -157,7 +157,7 @@ def _difference(difference: Difference) -> str:
     alone = f", {count(difference.alone, 'test')} judged on one of them only" if difference.alone else ""
     ends = difference.interval.ends
     is_apart = ends is not None and (ends[0] > 0 or ends[1] < 0)
-    p = difference.p if difference.adjusted is None else difference.adjusted
+    p = difference.verdict_p
     luck = (
         f", which may be chance (p = {p_value_text(p, difference.interval.level)})"
         if difference.outcome == "cannot tell" and is_apart and p is not None

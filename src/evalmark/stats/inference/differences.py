@@ -96,6 +96,11 @@ class Difference:
     """Whether all outputs and scores of both are known to be identical: then they are the same, however few the cases are."""
 
     @property
+    def verdict_p(self) -> float | None:
+        """The p-value that decides the verdict: `adjusted`, or `p` of a single test."""
+        return self.p if self.adjusted is None else self.adjusted
+
+    @property
     def outcome(self) -> Outcome:
         """The verdict on the first target, which holds whatever the missing values are.
 
@@ -144,7 +149,7 @@ class Difference:
             return "cannot tell"
         if -self.margin <= low and high <= self.margin:
             return "same"
-        p = self.p if self.adjusted is None else self.adjusted
+        p = self.verdict_p
         if p is None or p >= 1 - self.interval.level or low <= 0 <= high:
             return "cannot tell"
         return "better" if low > 0 else "worse"
