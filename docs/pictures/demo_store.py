@@ -238,7 +238,7 @@ def spans_of(session: Session, case: v.Case, number: int, draw: random.Random) -
 def add_sessions(store: Store, asked: list[v.Case], now: datetime, steps: int) -> None:
     """Recorded sessions of the shop's chat, the newest one long; some answers have labels."""
     draw = drawn("sessions")
-    for number in range(1, 37):
+    for number in range(36, 0, -1):  # the store lists the sessions written last first
         began = iso(now - timedelta(hours=number * 5))
         one = Session(
             id=f"{0x5E551000 + number:016x}", project="tidewater-chat", started=began, metadata={"channel": "web"}
