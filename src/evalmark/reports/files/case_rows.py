@@ -31,6 +31,8 @@ WHOLE = 500
 """Characters of a plain line that is shown in its cell alone, and not again below."""
 _MOST_STEPS = 500
 _MOST_TURNS = 200
+_ROW_TAGS = 6
+"""Tags that stand under the name of a case."""
 _MOST_TAGS = 50
 _MOST_SENTENCES = 50
 
@@ -189,7 +191,7 @@ def _parts(
             yield part
         if traceback := traceback_of(score):
             yield TextPart(f"Traceback of {one_line(score.name, 60)}", page_text(traceback), "error")
-    if case.tags:
+    if len(case.tags) > _ROW_TAGS:
         yield TextPart("Tags", page_text(", ".join(case.tags[:_MOST_TAGS])))
 
 

@@ -40,7 +40,7 @@ from .store_view import StoreView
 
 METRICS = 50
 """Most metrics on a page."""
-_USUAL_SIZES, _LEAST_SIZE = ((1, SIZES[1]), (4, SIZES[0]), (8, 10)), 5
+_USUAL_SIZES, _LEAST_SIZE = ((1, SIZES[1]), (4, SIZES[0]), (8, 8)), 5
 """Cases on a page of up to so many targets, unless the address says how many; and of more targets."""
 
 
