@@ -51,6 +51,17 @@ def test_each_run_is_held_against_the_one_before_it(store):
     ]
 
 
+def test_a_verdict_that_is_not_of_the_pass_rate_names_its_metric(store):
+    metrics = (Metric(name="correct"), Metric(name="polite"))
+    for number, rude in enumerate((0, 25)):
+        polite = [
+            replace(one, scores=(*one.scores, Score(name="polite", value=float(case >= rude))))
+            for case, one in enumerate(answered(20 + number, 40))
+        ]
+        keep(store, a_run(f"run-{number}", metrics=metrics), polite)
+    assert trends(shown(store))[0] == "▼ worse by polite pass rate +2.5 points on 40 cases"
+
+
 def test_a_trend_leads_to_the_comparison(store):
     runs(store, 10, 35)
     text = from_browser(shown(store), "/").text

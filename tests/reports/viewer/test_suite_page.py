@@ -115,6 +115,28 @@ def test_a_panel_prefers_the_value_of_a_whole_run(whole, value):
     assert newest_point(TrendPanel(title="x", lines=[("all", points)]), runs).value == value
 
 
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param({2: 0.2}, id="only a stopped run has a value yet"),
+        pytest.param({0: 0.8}, id="only an earlier run has a value"),
+    ],
+)
+def test_the_large_figure_is_of_no_other_run_than_the_one_that_is_named(points):
+    runs = [PanelRun(href="/", description="", outcome="", is_whole=one) for one in (True, True, False)]
+    line = {place: PanelPoint(value=value, text="") for place, value in points.items()}
+    assert newest_point(TrendPanel(title="x", lines=[("all", line)]), runs) is None
+
+
+def test_a_long_number_beside_a_panel_is_not_cut():
+    points = {0: PanelPoint(value=0.00085, text=""), 1: PanelPoint(value=0.00095, text="")}
+    runs = [PanelRun(href="/", description="", outcome="")] * 2
+    drawn = draw_panel(TrendPanel(title="x", unit="dollars", lines=[("cost", points)]), runs)
+    found = re.findall(r'<text [^>]*x="([^"]*)"[^>]*text-anchor="end">([^<]*)', drawn)
+    assert "$0.00095" in [text for _, text in found]
+    assert all(float(x) >= 6.5 * len(text) for x, text in found)
+
+
 def test_seconds_on_an_axis_have_a_unit():
     points = {0: PanelPoint(value=0.06, text="60 ms")}
     drawn = draw_panel(

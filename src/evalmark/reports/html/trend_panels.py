@@ -13,6 +13,8 @@ from .trend_chart import DASHES, Outcome
 
 WIDE, HIGH = 320, 132
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 10, 12
+_GAP, _LETTER = 6, 7.2
+"""Between a number and the chart, and the width of a digit."""
 _TICKS = 3
 
 
@@ -57,10 +59,9 @@ class TrendPanel:
 
 
 def newest_point(panel: TrendPanel, runs: Sequence[PanelRun]) -> PanelPoint | None:
-    """Return the point of the newest whole run in the first line, or of the newest run if none is whole."""
-    points = panel.lines[0][1] if panel.lines else {}
-    place = max(points, key=lambda place: (runs[place].is_whole, place), default=None)
-    return None if place is None else points[place]
+    """Return the first line's point of the newest whole run, or of the newest run if none is whole; None if it is unknown there."""
+    newest = max(range(len(runs)), key=lambda place: (runs[place].is_whole, place), default=0)
+    return panel.lines[0][1].get(newest) if panel.lines else None
 
 
 def draw_panel(panel: TrendPanel, runs: Sequence[PanelRun]) -> Markup:
@@ -72,8 +73,9 @@ def draw_panel(panel: TrendPanel, runs: Sequence[PanelRun]) -> Markup:
     points = [point for _, line in panel.lines for point in line.values()]
     if not points:
         return Markup()
-    across = Axis(low=-0.5, high=len(runs) - 0.5, ticks=(0.0, 1.0), start=_LEFT, end=WIDE - _RIGHT)
     up = _value_axis(points, panel.unit)
+    left = max(_LEFT, _GAP + _LETTER * max(map(len, up.words)))
+    across = Axis(low=-0.5, high=len(runs) - 0.5, ticks=(0.0, 1.0), start=left, end=WIDE - _RIGHT)
     parts = [*_grid(up, across), *_failed(runs, across)]
     for number, (_, line) in enumerate(panel.lines):
         parts += _drawn(line, f"line-{number % DASHES}", runs, across, up)
@@ -93,7 +95,7 @@ def _value_axis(points: Sequence[PanelPoint], unit: Unit) -> Axis:
 def _grid(up: Axis, across: Axis) -> Iterator[Markup]:
     for tick, text in zip(up.ticks, up.words, strict=True):
         yield path("grid", (across.start, up.at(tick)), (across.end, up.at(tick)))
-        yield text_element(across.start - 6, up.at(tick) + 4, text, anchor="end")
+        yield text_element(across.start - _GAP, up.at(tick) + 4, text, anchor="end")
 
 
 def _column(kind: str, number: int, across: Axis) -> Markup:

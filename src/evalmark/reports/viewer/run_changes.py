@@ -35,6 +35,8 @@ class RunChange:
     """Change of the pass rate in percentage points; None without common cases."""
     n: int
     """Number of common cases or trials."""
+    decided_by: str = ""
+    """The metric that is better or worse, where it is not the pass rate."""
     is_one_rule: bool = True
     """Whether both runs use the same scoring rules, as far as checked."""
 
@@ -94,14 +96,13 @@ def _trend(view: StoreView, run: Run, baseline: Run, patiently: YieldingReader) 
         counted = view.store.shared_trials(run, baseline, counted_only=any(side.left_out != 0 for side in sides))
         return RunChange(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
     comparison = compare(patiently(run), patiently(baseline))
-    # Of several targets each has a difference of its own.
-    (overall,) = (
-        [change.overall.difference for change in comparison.targets] if len(comparison.targets) == 1 else [None]
-    )
+    only = comparison.targets[0] if len(comparison.targets) == 1 else None  # each target has a difference of its own
+    overall = None if only is None else only.overall.difference
     value = None if overall is None else overall.value
     return RunChange(
         baseline=baseline.id,
         outcome=comparison.outcome,
         points=None if value is None else 100 * value,
         n=0 if overall is None else overall.n,
+        decided_by=only.deciding.name if only and comparison.outcome in ("better", "worse") else "",
     )
