@@ -52,8 +52,8 @@ def test_every_file_that_the_page_shows_passes(judged):
 
 
 def test_without_being_asked_the_page_s_evals_are_skipped_and_that_is_said(suite):
-    for name in ("test_capitals.py", "test_one.py", "test_support.py"):
-        suite.write(name, FILES[name])
+    for name, text in FILES.items():
+        suite.write(name, text)
     ended = suite.plain()
     assert (ended.code, set(ended.counts)) == (0, {"skipped"})
     (said,) = re.findall(r"^\d evals skipped: .*$", PAGE, re.MULTILINE)
