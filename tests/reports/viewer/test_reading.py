@@ -189,7 +189,7 @@ def test_full_text_shows_all_that_fits_and_as_text_shows_it_as_written(store):
 @pytest.mark.parametrize(
     "query",
     [
-        *("density=compact", "density=comfortable", "density=full"),
+        *("density=compact", "density=comfortable"),
         pytest.param(f"q=some+words+-tag:{'x' * 25}&sort=-score:similarity", id="filtered and sorted"),
         pytest.param(f"q=some+words+-tag:{'x' * 80}&sort=-score:similarity", id="by a long filter"),
     ],
@@ -200,6 +200,20 @@ def test_a_page_of_fifty_rows_with_long_texts_stays_below_150_kb(store, query):
     text = page(shown(store), f"{PAGE}?{query}")
     assert text.count('<tr id="row-') == 50
     assert len(text.encode()) <= 150_000
+
+
+def test_full_texts_have_fewer_rows_on_a_page_and_are_shown_whole(store):
+    outputs = [f"{number} " + "A sentence of an answer that goes on. " * 60 + "The end." for number in range(50)]
+    keep(store, a_run(), [kept(store, number, output, output[1:]) for number, output in enumerate(outputs)])
+    app = shown(store)
+    text = page(app, f"{PAGE}?density=full&sort=position")
+    assert text.count('<tr id="row-') == 10
+    assert text.count("The end.") == 20
+    assert "more characters" not in text
+    assert len(text.encode()) <= 150_000
+    last = page(app, f"{PAGE}?density=full&sort=position&page=5")
+    assert "49 A sentence" in last
+    assert "?sort=position&amp;density=compact#cases" in html.unescape(last).replace("&", "&amp;")
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ from .target_overview import overview_tables, split_overview
 _COLUMNS = 12
 """Most metrics with a column of their own."""
 _UNBROKEN = 5
+_WIDEST = 76.0
+"""Widest table of cases, in rem, whose scores have columns of their own: that of a page of 1,280 pixels."""
 """Most metrics whose names a printed page has room for; more are broken within words."""
 _MOST_TESTED = 40_000
 """Most trials of a run whose targets are tested against each other."""
@@ -79,7 +81,9 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "WENT": _WENT,
     }
     templates = template_environment(Path(__file__).parent / "templates", offered)
-    style += _widths(context, summary, timed=timed)
+    widths, is_stacked = _widths(context, summary, timed=timed)
+    style += widths
+    values["is_stacked"] = is_stacked
     width = 3 + context.has_expected + has_baseline + len(context.columns) + timed
     draw_row = partial(
         getattr(templates.get_template("row.html").module, "one"),  # noqa: B009  a macro
@@ -150,8 +154,11 @@ def _head(name: str, run: Run) -> str | None:
     return limit_text(direction, threshold)
 
 
-def _widths(context: RowContext, summary: Summary, *, timed: bool) -> str:
-    """Return the CSS of the column widths; each row has a layout of its own."""
+def _widths(context: RowContext, summary: Summary, *, timed: bool) -> tuple[str, bool]:
+    """Return the CSS of the column widths, since each row has a layout of its own, and whether scores share one column.
+
+    They do if columns of their own would make the table wider than most screens.
+    """
     lengths = {
         metric.name: max(map(len, metric.choices), default=0) + 8 for metric in summary.metrics if metric.choices
     }
@@ -159,27 +166,41 @@ def _widths(context: RowContext, summary: Summary, *, timed: bool) -> str:
     heads = [min(11.0, max(6.5, 0.45 * len(name) + 1.3, 0.5 * lengths.get(name, 0) + 2)) for name in context.columns]
     texts = [13.0, *([9.0] if context.has_expected else [])]
     least = [12.0, 6.5, *([11.0] if context.earlier is not None else []), *texts, *heads, *([6.0] if timed else [])]
+    is_stacked = bool(heads) and sum(least) > _WIDEST
+    css = _card_heads(context, timed=timed, always=is_stacked)
+    if len(context.columns) <= _UNBROKEN:
+        css += "@media print{.all>thead>tr>*{overflow-wrap:normal}}\n"
+    if is_stacked:
+        scores = len(heads) + timed + (context.earlier is not None)
+        rows = f"auto repeat({scores},auto) 1fr"
+        texts_css = (
+            ""
+            if context.has_expected
+            else "@media screen and (min-width:60.01rem){.all.stacked>tbody>tr:first-child>.a{grid-column:1/3}}\n"
+        )
+        return (
+            f"@media screen and (min-width:60.01rem){{.all.stacked>tbody>tr:first-child{{grid-template-rows:{rows}}}}}\n{texts_css}{css}",
+            True,
+        )
     output = len(least) - len(heads) - timed - len(texts)
     shares = {0: "3fr", output: "4fr"} | ({output + 1: "2fr"} if context.has_expected else {})
     tracks = " ".join(
         f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
     )
-    heads_css = _card_heads(context, timed=timed)
-    heads_css += f"@media screen and (min-width:60.01rem){{.all .none:not(.none + .none){{grid-column:span {len(heads) or 1}}}}}\n"
-    if len(context.columns) <= _UNBROKEN:
-        heads_css += "@media print{.all>thead>tr>*{overflow-wrap:normal}}\n"
-    return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n{heads_css}"
+    css += f"@media screen and (min-width:60.01rem){{.all .none:not(.none + .none){{grid-column:span {len(heads) or 1}}}}}\n"
+    return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n{css}", False
 
 
-def _card_heads(context: RowContext, *, timed: bool) -> str:
-    """Return the CSS that names the cells of a case on a narrow screen, which has no head of the table."""
+def _card_heads(context: RowContext, *, timed: bool, always: bool) -> str:
+    """Return the CSS that names the cells of a case on a narrow screen, or always, where no column has a head."""
     first = 3 + (context.earlier is not None)
     texts = ["Output", *(["Expected"] if context.has_expected else [])]
     rules = [(first + n, "before", name) for n, name in enumerate(texts)]
     numbers = [*context.columns, *(["Time"] if timed else [])]
     rules += [(first + len(texts) + n, "after", name) for n, name in enumerate(numbers)]
     cell = ".all>tbody>tr:first-child>:nth-child({})::{}{{content:{}}}"
-    return f"@media screen and (max-width:60rem){{{''.join(cell.format(n, way, _css_string(name)) for n, way, name in rules)}}}\n"
+    where = "screen" if always else "screen and (max-width:60rem)"
+    return f"@media {where}{{{''.join(cell.format(n, way, _css_string(name)) for n, way, name in rules)}}}\n"
 
 
 def _css_string(text: str) -> str:

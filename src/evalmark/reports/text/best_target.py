@@ -12,7 +12,7 @@ from .comparison import p_value_text
 from .numbers import mean_number, more_cases, percent
 from .trade_offs import column_difference
 
-_NAMED = 3
+_NAMED = 2
 """Most targets in one list."""
 
 
@@ -127,7 +127,7 @@ def _listed(names: Sequence[str]) -> str:
     """List names, of many the first ones.
 
     >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e"])
-    ('a and b', 'a, b, c and 2 more')
+    ('a and b', 'a, b and 3 more')
     """
     shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

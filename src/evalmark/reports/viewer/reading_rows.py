@@ -25,8 +25,10 @@ _TITLE = 160
 """Longest title of a case in characters; two lines of a narrow column."""
 _EXCERPT, _LINES = 560, 9
 """Most characters and lines of a text in a comfortable row."""
-_ROOM, _LEAST_ROOM = 38_000, 10_000
-"""Bytes that the texts of a page share, so that it loads at once; an unfolded row has all of its texts."""
+_ROOM, _LEAST_ROOM, _ROW = 118_000, 10_000, 1_600
+"""Bytes that rows of a page share, so that it loads at once; that texts have at least; and of a row without its texts. An
+unfolded row has all of its texts.
+"""
 _ADDRESSES, _LONG_ADDRESS = 5, 60
 """Addresses with the filters and the order in each row, at most, and the characters from which only the title and a form have
 it; texts leave room for them.
@@ -133,7 +135,7 @@ def reading_rows(
     lengths = (min(longest, len(source_text(text))) for one in results for text in _texts(one.result))
     address = escape(replace(query, is_ordered=True).string())
     copies = 3 if is_long_address(query) else _ADDRESSES  # with those of the filters and menus
-    room = max(_LEAST_ROOM, _ROOM - copies * len(results) * len(address))
+    room = max(_LEAST_ROOM, _ROOM - len(results) * (_ROW + copies * len(address)))
     longest = min(longest, fair_share(lengths, room)) if len(results) > 1 else longest
     while True:
         draw = _RowTexts(query.as_text, longest, lines)

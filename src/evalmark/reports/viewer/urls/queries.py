@@ -30,6 +30,8 @@ from .search_query import (
 
 SIZES = (25, 50, 100)
 """Rows per page; the second is the default."""
+_FULL_TEXT_SIZE = 10
+"""The default with full texts, which 50 rows have no room for."""
 _MOST_PAGES = 1_000_000
 LABELS = {
     "up": "good",
@@ -270,6 +272,8 @@ def parse_case_query(
         sorted_metric=by if is_known else "",
         descending=sort.startswith("-"),
     )
+    density = _one_of(DENSITIES, query.get("density", "")) or "comfortable"
+    usual_size = min(usual_size, _FULL_TEXT_SIZE) if density == "full" else usual_size
     size = parse_page(query.get("size", ""), usual_size)
     search = parse_search_query(query.get("q", ""), metrics)
     return CaseQuery(
@@ -287,7 +291,7 @@ def parse_case_query(
         usual_size=usual_size,
         metrics=parse_page(query.get("metrics", ""), 0),
         is_ordered=is_known and bool(sort),
-        density=_one_of(DENSITIES, query.get("density", "")) or "comfortable",
+        density=density,
         columns=_chosen(COLUMNS, columns),
         as_text=query.get("as", "") == "text",
     )
