@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from evalmark.core.values.plain_data import plain
@@ -164,3 +164,17 @@ def percent_limit(share: float) -> str:
     ('90 %', '99.95 %')
     """
     return f"{100 * share:.6g} %"
+
+
+def without_shared_words(names: Sequence[str]) -> list[str]:
+    """Leave out the words that all names have, such as the extension of files, where the rest tells them apart.
+
+    >>> without_shared_words(["terse.prompty on gpt-4.1", "friendly.prompty on gpt-4.1"])
+    ['terse', 'friendly']
+    >>> without_shared_words(["a b", "b a"])
+    ['a b', 'b a']
+    """
+    words = [re.findall(r"\.[A-Za-z]\w*|[^\s/:.]+(?:\.\d[^\s/:.]*)*", name) for name in names]
+    shared = frozenset.intersection(*map(frozenset, words)) if words else frozenset()
+    short = [" ".join(word for word in each if word not in shared).replace(" .", ".") for each in words]
+    return short if all(short) and len(set(short)) == len(set(names)) else list(names)

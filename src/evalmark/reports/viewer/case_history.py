@@ -92,4 +92,4 @@ def _scores(result: Result, metrics: dict[str, Metric]) -> list[tuple[str, str, 
     scores = [
         (score.name, score_kind(score), short_score(score, metrics.get(score.name))) for score in shown_scores(result)
     ]
-    return sorted(scores, key=lambda one: one[1] == "pass")
+    return sorted(scores, key=lambda one: one[1] not in ("pass", "fail", "error"))  # the same order in each run

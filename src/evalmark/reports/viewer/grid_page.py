@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.money import money
+from evalmark.core.text import without_shared_words
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.compared_cases import plain_change
@@ -284,6 +285,7 @@ def _table(
     ]
     return {
         "columns": _figures(view, columns, trade_offs),
+        "short_names": without_shared_words([column.title for column in columns]),
         "hidden_columns": len(grid.columns) - len(order),
         "trade_offs": trade_offs,
         "best": _best(grid, trade_offs),
