@@ -34,10 +34,12 @@ from . import (
     trend_page,
 )
 from .background import BackgroundFigures
+from .early_head import send_head_first
 from .page_context import PageContext
 from .store_view import StoreView
 
-FOLLOWED: Mapping[str, Callable[[PageContext, Request], Response]] = {"/": runs_page.show, "/runs/{run}": run_page.show}
+RUN = "/runs/{run}"
+FOLLOWED: Mapping[str, Callable[[PageContext, Request], Response]] = {"/": runs_page.show, RUN: run_page.show}
 """Pages that a script follows while a run goes on."""
 PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/runs/{run}/charts": charts_page.show,
@@ -93,12 +95,11 @@ def starlette_app(context: PageContext, changes: live_updates.ChangeSignal | Non
     """Make the application without access control."""
     changes = changes or live_updates.ChangeSignal(context.view)
     routes = [Route(path, partial(page, context)) for path, page in PAGES.items()]
-    routes += [
-        Route(path, partial(live_updates.follow, partial(page, context), changes)) for path, page in FOLLOWED.items()
-    ]
+    followed = {path: partial(live_updates.follow, partial(page, context), changes) for path, page in FOLLOWED.items()}
+    opened = partial(send_head_first, context.head, context.run, followed.pop(RUN), partial(_fault_page, context))
+    routes += [Route(path, page) for path, page in [*followed.items(), (RUN, opened)]]
     routes += [Route(path, partial(_send, form, context), methods=["POST"]) for path, form in FORMS.items()]
-    error_pages = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
-    faults = {kind: partial(tell, context) for kind, tell in error_pages.items()}
+    faults = {kind: partial(tell, context) for kind, tell in _ERROR_PAGES.items()}
     routes += [Route(path, file.respond) for path, file in context.static.items()]
     return Starlette(routes=routes, exception_handlers=faults)
 
@@ -150,3 +151,17 @@ def _failed(context: PageContext, request: Request, error: Exception) -> Respons
     """Error page of an internal error; details are printed on the terminal only."""
     message = "evalmark failed to make this page. The error is printed where the viewer was started."
     return _error_page(context, request, "Failed", message, 500)
+
+
+_ERROR_PAGES: Mapping[type[Exception], Callable[[PageContext, Request, Exception], Response]] = {
+    HTTPException: _missing,
+    NotFoundError: _missing,
+    StoreError: _broken,
+    Exception: _failed,
+}
+
+
+def _fault_page(context: PageContext, request: Request, error: Exception) -> Response:
+    """Make the page of an error that is raised once the head is sent."""
+    page = next(_ERROR_PAGES[kind] for kind in type(error).__mro__ if kind in _ERROR_PAGES)
+    return page(context, request, error)

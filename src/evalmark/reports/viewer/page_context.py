@@ -65,6 +65,8 @@ class PageContext:
             "can_label": view.store.is_writable,
         }
         self._templates = template_environment(_FOLDER, offered)
+        self.head = render_page(self._templates, "head.html", {})
+        """The start of every page."""
 
     def page(self, request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         """Render a template as a response, with the page's `address` and the `author`."""
