@@ -269,3 +269,16 @@ def test_each_tag_has_its_pass_rate_and_leads_to_its_cases(store):
     assert rows[0].startswith("a b&c 0 % ")
     links = re.findall(r'href="([^"#]*)#cases"', table)
     assert [len(cases(page(app, html.unescape(link)))) for link in links] == [2, 3]
+
+
+def test_one_line_rows_leave_scales_to_the_head_and_many_metrics_take_the_room_of_texts(store):
+    names = ["similarity", "helpful", "clear", "short"]
+    metrics = (Metric(name="similarity", threshold=0.7), *(Metric(name=name, unit="1..5") for name in names[1:]))
+    scores = (Score(name="similarity", value=0.8, passed=True), *(Score(name=n, raw=4, value=0.75) for n in names[1:]))
+    one = kept(store, 1, "yes")
+    keep(store, replace(a_run(), metrics=metrics), [replace(one, scores=scores)])
+    text = page(shown(store), f"{PAGE}?density=compact")
+    table = text.partition('class="cases compact crowded"')[2]
+    assert table.count("<small>1..5</small>") == 3
+    assert table.count("4 (0.75)") == 3
+    assert "of 1..5" not in table

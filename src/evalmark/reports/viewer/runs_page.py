@@ -149,10 +149,11 @@ def _shared_names(suites: Mapping[str, Sequence[RunLine]]) -> frozenset[str]:
     return frozenset(name for name, number in names.items() if number > 1)
 
 
-def models_of(line: RunLine) -> str:
-    """List the models that were called, including judges."""
-    judges = [metric.judge for metric in line.run.metrics if metric.judge]
-    return ", ".join(one_line(name) for name in dict.fromkeys([*(s.model for s in line.spending), *judges]))
+def models_of(line: RunLine) -> list[tuple[str, bool]]:
+    """List the models that a run called, and whether each is a judge; a judge may be the target's model too."""
+    judges = [one_line(metric.judge) for metric in line.run.metrics if metric.judge]
+    called = [one_line(one.model) for one in line.spending]
+    return [(name, name in judges) for name in dict.fromkeys([*called, *judges])]
 
 
 def cost_of(line: RunLine) -> str:

@@ -37,8 +37,8 @@ class SessionRow:
     @property
     def thumbs(self) -> Mapping[str, int]:
         """Count these answers as good, bad, open and not labelled."""
-        words = [{True: "good", False: "bad", None: "open"}[one.liked] if one.labels else "" for one in self.labels]
-        return {word: words.count(word) for word in ("good", "bad", "open", "") if word in words}
+        words = [{True: "good", False: "bad", None: "disputed"}[one.liked] if one.labels else "" for one in self.labels]
+        return {word: words.count(word) for word in ("good", "bad", "disputed", "") if word in words}
 
 
 def show(context: PageContext, request: Request) -> Response:

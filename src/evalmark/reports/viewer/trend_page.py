@@ -184,7 +184,7 @@ def _cost_point(line: RunLine) -> PanelPoint | None:
     spent = total_spending(line.spending)
     if spent.cost is None or spent.unknown_cost or spent.replayed or not line.trials:
         return None
-    return PanelPoint(value=spent.cost / line.trials, text=f"{money(spent.cost / line.trials)} a trial")
+    return PanelPoint(value=spent.cost / line.trials, text=money(spent.cost / line.trials))
 
 
 def _token_point(line: RunLine) -> PanelPoint | None:
@@ -193,7 +193,7 @@ def _token_point(line: RunLine) -> PanelPoint | None:
     tokens = spent.input_tokens + spent.output_tokens
     if not tokens or spent.unknown_usage or spent.replayed or not line.trials:
         return None
-    return PanelPoint(value=tokens / line.trials, text=f"{tokens / line.trials:,.0f} tokens a trial")
+    return PanelPoint(value=tokens / line.trials, text=f"{tokens / line.trials:,.0f} tokens")
 
 
 def _time_points(trend_runs: Sequence[TrendRun], field: str) -> Mapping[int, PanelPoint]:
