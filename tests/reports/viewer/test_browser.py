@@ -239,6 +239,9 @@ def pages_of(origin: str, run: str, text: str) -> list[str]:
         f"{origin}/grid?{grid}&differences=1&density=full&first=1",
         f"{origin}/go?q={name}&at=%22%3E%3Cimg+src=x%3E",
         f"{origin}/go?q=&at={quote(run_path(run))}",
+        f"{start}/charts?page=9&metric={name}",
+        f"{start}?q=metadata.{name}:x+target:{name}&sort=-score:{name}",
+        f"{origin}/sessions?project={name}&text={name}&label=%3Cb%3E",
         f"{origin}/label?what=run:{name}&n=%3Cb%3E",
         f"{origin}/grid#%E0%A4%A",
     ]
