@@ -177,4 +177,4 @@ def without_shared_words(names: Sequence[str]) -> list[str]:
     words = [re.findall(r"\.[A-Za-z]\w*|[^\s/:.]+(?:\.\d[^\s/:.]*)*", name) for name in names]
     shared = frozenset.intersection(*map(frozenset, words)) if words else frozenset()
     short = [" ".join(word for word in each if word not in shared).replace(" .", ".") for each in words]
-    return short if all(short) and len(set(short)) == len(set(names)) else list(names)
+    return short if shared and all(short) and len(set(short)) == len(set(names)) else list(names)

@@ -50,7 +50,7 @@ def passing(n, total=40):
             "better",
             [
                 "b is best",
-                "against the next, a (50 %); also better than the 2 others.",
+                "against the next, a (50 %); also better than 2 others.",
                 "p adjusted over 6 pairs (Holm)",
             ],
             id="one is better than each other one",
@@ -137,9 +137,19 @@ def test_pairs_are_tested_as_one_family():
     found = of(**several)
     assert found.outcome == "cannot tell"
     assert "it may be chance, p = 0.062" in found.sentence
-    assert "also not told apart from the 3 others" in found.sentence
+    assert "also not told apart from 3 others" in found.sentence
 
 
 def test_nothing_is_said_of_targets_without_a_score():
     assert of(a=[ERROR] * 4, b=[ERROR] * 4) is None
     assert of(a=[ERROR] * 4, b=[True] * 4) is None
+
+
+def test_long_names_are_shortened_to_what_tells_them_apart_and_many_are_counted():
+    names = [
+        f"prompts/support/{prompt}-v3.prompty on openai/brook-{size}" for prompt in ("terse", "kind") for size in "abc"
+    ]
+    found = of(**dict(zip(names, (passing(n) for n in (38, 37, 36, 5, 6, 7)), strict=True)))
+    assert "terse-v3 brook-a has the highest pass rate" in found.sentence
+    assert "against the next, terse-v3 brook-b (92.5 %)" in found.sentence
+    assert found.sentence.endswith("also not told apart from terse-v3 brook-c; better than 3 others.")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evalmark.core.text import count, one_line
+from evalmark.core.text import count, one_line, without_shared_words
 from evalmark.stats.comparison.best_target import BestTarget, best_target
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Outcome
@@ -33,12 +33,12 @@ def best_target_text(found: TradeOffs, names: Sequence[str] = ()) -> BestTargetT
 
     Args:
         found: the targets and their differences.
-        names: what the targets are called; without any, by the names of the rows.
+        names: what the targets are called; without any, by the names of the rows. Words that all have are left out.
     """
     best = best_target(found)
     if best is None:
         return None
-    called = [one_line(name, 60) for name in names or [row.name for row in found.rows]]
+    called = [one_line(name, 60) for name in without_shared_words(names or [row.name for row in found.rows])]
     headlines: dict[Outcome, str] = {
         "better": f"{called[best.leader]} is best",
         "same": "No target is the only best",
@@ -84,7 +84,7 @@ def _quality(found: TradeOffs, number: int) -> str:
 
 
 def _others(best: BestTarget, called: Sequence[str]) -> list[str]:
-    """Describe how the leader compares with the targets that are not the rival."""
+    """Describe how the leader compares with the targets that are not the rival: one by its name, several by their number."""
     words: dict[Outcome, str] = {
         "worse": "worse than",
         "cannot tell": "not told apart from",
@@ -94,11 +94,17 @@ def _others(best: BestTarget, called: Sequence[str]) -> list[str]:
     found = []
     for outcome, phrase in words.items():
         rest = [called[number] for number in best.by_outcome[outcome] if number != best.rival]
-        if len(rest) > 1 and len(rest) + 1 == len(called) - len(best.unknown) - 1 and best.outcome == outcome:
-            rest = [f"the {len(rest):,} others"]
-        found += [f"{'also ' * (best.rival in best.by_outcome[outcome])}{phrase} {_listed(rest)}"] if rest else []
+        if rest:
+            found.append(f"{'also ' * (best.rival in best.by_outcome[outcome])}{phrase} {_name_or_count(rest)}")
     unknown = [called[number] for number in best.unknown]
-    return [*found, *([f"{_listed(unknown)} {'has' if len(unknown) == 1 else 'have'} no score"] if unknown else [])]
+    return [
+        *found,
+        *([f"{_name_or_count(unknown)} {'has' if len(unknown) == 1 else 'have'} no score"] if unknown else []),
+    ]
+
+
+def _name_or_count(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names):,} others"
 
 
 def _doubts(best: BestTarget) -> list[str]:
@@ -121,13 +127,3 @@ def _note(found: TradeOffs) -> str:
     adjusted = f", p adjusted over {count(found.tests, 'pair')} (Holm)" if found.tests > 1 else ""
     alone = "; the interval is of this pair alone" if found.tests > 1 else ""
     return f"Tested case by case{adjusted}{alone}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """List names, of many the first ones.
-
-    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e"])
-    ('a and b', 'a, b and 3 more')
-    """
-    shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
