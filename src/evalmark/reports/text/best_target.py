@@ -12,9 +12,6 @@ from .comparison import p_value_text
 from .numbers import mean_number, more_cases, percent
 from .trade_offs import column_difference
 
-_NAMED = 2
-"""Most targets in one list."""
-
 
 class BestTargetText(NamedTuple):
     """Which target is the best: a few words, and a sentence with the difference and its interval."""
