@@ -253,11 +253,11 @@ def measure(path: Path, results: int, kept: Path, add_row: AddRow, targets: int 
         print(f"| from these pages until all figures are there, s | {known:.1f} | | | | |")
         add_row(what="from the first look at these pages until all figures are there", found=known, unit="s")
         for what, (address, goal) in asked.items():
-            server.page(address)
+            size = server.page(address)[1]
             before = server.spent()
             again = median(server.page(address)[0] for _ in range(LOOKS))
             spent = (server.spent() - before) / LOOKS
-            taken, size = first[what]
+            taken = first[what][0]
             print(f"| {what} | {taken:.0f} | {again:.0f} | {spent:.0f} | {goal} | {size / 1_000:.0f} |", flush=True)
             note = f"first look; later {again:.0f} ms, {spent:.0f} of processor time; {size / 1_000:.0f} kB"
             add_row(what=what, found=taken, unit="ms", at_most=goal, note=note)

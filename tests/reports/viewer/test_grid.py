@@ -220,6 +220,21 @@ def test_prompts_on_models_are_titled_by_both(tmp_path):
     assert heads == ["openai/a", "openai/a", "openai/b"]
 
 
+def test_many_columns_are_named_by_what_tells_them_apart(tmp_path):
+    targets = [
+        f"{prompt}.prompty on {model}" for model in ("brook-1", "heron-2.1", "wren") for prompt in ("terse", "kind")
+    ]
+    with open_store(tmp_path / "evalmark.db") as made:
+        keep(made, a_run(TWO, target=", ".join(targets)), [answer(1, target, "x", True) for target in targets])
+        text = page(shown(made), f"?run={TWO}")
+    short = [name.replace(".prompty on", "") for name in targets]
+    assert re.findall(r'<span class="title" title="(.*?)"><bdi>(.*?)</bdi>', text) == [
+        *zip(targets, short, strict=True)
+    ]
+    (strip,) = re.findall(r'<span class="strip" aria-hidden="true">(.*?)</th>', text, re.DOTALL)
+    assert [name for name in short if f"<span>{name} <b" in strip] == short
+
+
 def test_a_row_is_titled_by_the_texts_of_its_input(tmp_path):
     with open_store(tmp_path / "evalmark.db") as made:
         asked = {"question": "Can I return shoes?", "policy": "30 days"}

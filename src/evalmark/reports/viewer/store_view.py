@@ -67,6 +67,7 @@ class StoreView:
         self.chosen = RecentCache[tuple[str, str, str, str, int], list[int]](_OPEN)
         """Results of finished runs that were chosen to be labelled."""
         self._endings = RecentCache[tuple[str, str | None], VerdictCounts](_COUNTED)
+        self._rates = RecentCache[tuple[str, str | None], Share](_COUNTED)
 
     @property
     def is_replaced(self) -> bool:
@@ -177,12 +178,21 @@ class StoreView:
         return RunLine(
             run=run,
             verdicts=counted.verdicts,
-            passed=pass_share(counted, is_clustered=_is_clustered(run)),
+            passed=self._pass_rate(run, counted),
             spending=self.spending(run),
             left_out=None
             if counted.counted is None
             else sum(counted.verdicts.values()) - sum(counted.counted.values()),
         )
+
+    def _pass_rate(self, run: Run, counted: VerdictCounts) -> Share:
+        """Return the pass rate of a run; a finished one has it computed once, since clusters of many cases take long."""
+        rate = self._rates.get((run.id, run.finished))
+        if rate is None or not counted.by_case:
+            rate = pass_share(counted, is_clustered=_is_clustered(run))
+            if run.status == "complete" and run.finished is not None:
+                self._rates.keep((run.id, run.finished), rate)
+        return rate
 
     def spending(self, run: Run) -> tuple[Spending, ...]:
         """Return the spending of a run; for running or killed runs it comes from the call log."""
