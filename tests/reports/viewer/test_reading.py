@@ -9,6 +9,7 @@ import pytest
 from evalmark import Gate, Output
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Score
+from evalmark.reports.html import markdown
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, from_browser, keep, result, shown
@@ -282,3 +283,15 @@ def test_one_line_rows_leave_scales_to_the_head_and_many_metrics_take_the_room_o
     assert table.count("<small>1..5</small>") == 3
     assert table.count("4 (0.75)") == 3
     assert "of 1..5" not in table
+
+
+def test_a_line_of_a_long_text_has_no_markdown_and_reads_its_beginning_alone(store, monkeypatch):
+    read = []
+    monkeypatch.setattr(markdown, "_tokens", lambda text, parse=markdown._tokens: read.append(len(text)) or parse(text))
+    output = "A **bold** word. " * 1_000
+    keep(store, a_run(), [kept(store, number, f"{number} {output}", "`x` " * 3_000) for number in range(5)])
+    text = page(shown(store), f"{PAGE}?density=compact&sort=position")
+    assert "4 A bold word. A bold word." in words(text)
+    assert "x x x x" in words(text)
+    assert "**" not in words(text)
+    assert max(read, default=0) < 1_000

@@ -11,7 +11,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
-from evalmark.reports.html.markdown import plain_text
+from evalmark.reports.html.markdown import plain_beginning
 from evalmark.reports.html.rich_text import may_be_drawn
 from evalmark.reports.html.timeline import TimelineStep, result_timeline
 from evalmark.reports.text import transcripts, verdicts
@@ -25,8 +25,6 @@ ASKED = 300
 """Characters of an input in a row."""
 ANSWER = 140
 """Characters of an output in its cell, if all of it is below."""
-_START = 4 * ANSWER
-"""Characters of an output whose Markdown is left out of its cell."""
 WHOLE = 500
 """Characters of a plain line that is shown in its cell alone, and not again below."""
 _MOST_STEPS = 500
@@ -145,8 +143,7 @@ def _plain(text: str) -> str:
     """Leave out the Markdown of the beginning, which is all that a cell shows; JSON and short lines such as "- 1" stay."""
     if text.lstrip().startswith(("{", "[")) or (len(text) <= ANSWER and "\n" not in text):
         return text
-    start = text[:_START]
-    return f"{plain_text(start)} {text[_START : _START + ANSWER]}" if len(text) > _START else str(plain_text(start))
+    return str(plain_beginning(text, ANSWER))
 
 
 def _cells(result: Result, metrics: Mapping[str, Metric], columns: Iterable[str]) -> tuple[MetricCell, ...]:

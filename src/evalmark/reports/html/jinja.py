@@ -36,7 +36,7 @@ from evalmark.reports.text.word_changes import merge_changes, shorten_common
 from . import sparklines
 from .assets import SHORTCUTS
 from .escaping import page_text, segments, visible, wrap_change
-from .markdown import plain_text
+from .markdown import plain_beginning
 from .rich_text import rich_text
 from .timeline import timeline_title
 
@@ -97,7 +97,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
     made.filters |= {
         "text": page_text,
         "line": one_line,
-        "plain": plain_text,
+        "plain": plain_beginning,
         "bare": unwrap_single_input,
         "duration": numbers.duration,
         "money": money.money,

@@ -99,6 +99,19 @@ def plain_text(value: Any) -> Any:
     return _BLANK_LINES.sub("\n\n", "".join(map(_plain_part, tokens))).strip()
 
 
+def plain_beginning(value: Any, longest: int) -> Any:
+    """Return a text without the Markdown of its beginning, which is all that a line of `longest` characters shows.
+
+    Any other value and JSON are unchanged. A long text is not parsed as a whole, since a page has many of them.
+    """
+    cut = 4 * longest
+    if not isinstance(value, str) or len(value) <= cut:
+        return plain_text(value)
+    if value.lstrip().startswith(("{", "[")):
+        return value
+    return f"{plain_text(value[:cut])} {value[cut : cut + longest]}"
+
+
 def _plain_part(token: "Token") -> str:
     if token.type in _PLAIN_PARTS:
         return _PLAIN_PARTS[token.type]

@@ -8,7 +8,7 @@ from markupsafe import escape
 
 from evalmark.core.text import one_line
 from evalmark.reports.html.escaping import source_text
-from evalmark.reports.html.markdown import plain_text
+from evalmark.reports.html.markdown import plain_beginning
 from evalmark.reports.html.rich_text import rich_text
 
 from .reading_rows import fair_share
@@ -77,6 +77,6 @@ class PageRoom:
 
     def _drawn(self, value: Any, longest: int) -> CellText:
         if self.density == "compact":
-            return CellText(html=one_line(plain_text(value), longest))
+            return CellText(html=one_line(plain_beginning(value, longest), longest))
         drawn = rich_text(value, longest=longest)
         return CellText(html=drawn.html, is_drawn=drawn.is_drawn, is_cut=drawn.is_cut)
