@@ -83,16 +83,21 @@ def test_a_run_whose_cost_says_nothing_about_a_trial_is_left_out_of_the_costs(st
 
 
 def test_marks_say_how_a_gate_ended_and_what_is_outside_of_its_limits():
-    runs = [PanelRun(href=f"/runs/{n}", description=f"run {n}", outcome=o) for n, o in enumerate(("pass", "fail", ""))]
+    runs = [
+        PanelRun(href=f"/runs/{n}", description=f"run {n}", outcome=o)
+        for n, o in enumerate(("pass", "fail", "cannot tell", ""))
+    ]
     points = {
         0: PanelPoint(value=0.8, text="80 %", limits=(0.5, 0.9)),
         1: PanelPoint(value=0.2, text="20 %", limits=(0.5, None), change="worse"),
+        2: PanelPoint(value=0.6, text="60 %"),
     }
     drawn = draw_panel(TrendPanel(title="Pass rate", unit="share", lines=[("all", points)]), runs)
     assert drawn.count('class="cut"') == 3
     assert drawn.count('class="ring"') == drawn.count('class="cross"') == drawn.count('class="stop line-0"') == 1
+    assert drawn.count('class="asked line-0"') == 1, "a question mark, as in tables"
     assert "run 1: 20 %, outside of its control limits: worse, gate failed" in drawn
-    assert drawn.count("<a ") == 2
+    assert drawn.count("<a ") == 3
 
 
 def test_the_large_figure_is_that_of_the_newest_whole_run(pages, store):

@@ -298,6 +298,16 @@ def path(kind: str, *points: tuple[float, float], tooltip: str = "") -> Markup:
     return shape("path", kind, tooltip, d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points))
 
 
+def question_mark(x: float, y: float, kind: str, tooltip: str = "") -> Markup:
+    """Draw a question mark on a plate that hides what is behind it."""
+    plate = shape("circle", "plate", tooltip, cx=x, cy=y, r=5.5)
+    bow = [(x - 2.6, y - 2), (x - 2.4, y - 4.6), (x, y - 4.6), (x + 2.8, y - 4.6), (x + 2.8, y - 2)]
+    bow += [(x + 2.8, y - 0.4), (x + 1, y + 0.4), (x, y + 1), (x, y + 2)]
+    first, *others = [f"{across:.1f} {down:.1f}" for across, down in bow]
+    d = f"M{first}Q{' '.join(others)}M{x:.1f} {y + 4:.1f}L{x:.1f} {y + 4.8:.1f}"
+    return plate + shape("path", f"asked {kind}", tooltip, d=d)
+
+
 def text_element(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> Markup:
     """Draw a text at a position; `anchor` is start, middle or end."""
     inside = Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')

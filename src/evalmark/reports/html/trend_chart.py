@@ -22,6 +22,7 @@ from .svg import (
     extent,
     fitting_labels,
     path,
+    question_mark,
     sentences,
     shape,
     space_evenly,
@@ -78,7 +79,7 @@ class TrendLine:
 def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, unit: Unit = "") -> Markup:
     """Draw runs from left to right, oldest first, labelled by `days`; empty without points.
 
-    `metric` names the metric. Marks show the gate: cross failed, dot passed, hollow square undecided, ring none.
+    `metric` names the metric. Marks show the gate: cross failed, dot passed, question mark undecided, ring none.
     """
     points = [point for line in lines for point in line.points]
     if not points:
@@ -188,7 +189,7 @@ def _mark(point: TrendPoint, kind: str, x: float, y: float) -> Markup:
         cross = f"M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"
         return shape("path", "cross", point.tooltip, d=cross)
     if point.outcome == "cannot tell":
-        return shape("rect", f"hollow {kind}", point.tooltip, x=x - 4, y=y - 4, width=8.0, height=8.0)
+        return question_mark(x, y, kind, point.tooltip)
     return shape("circle", f"{'stop' if point.outcome else 'open'} {kind}", point.tooltip, cx=x, cy=y, r=4.0)
 
 

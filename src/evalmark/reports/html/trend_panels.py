@@ -8,7 +8,7 @@ from markupsafe import Markup
 from evalmark.stats.inference.intervals import Interval
 
 from .escaping import visible
-from .svg import Axis, Unit, axis, extent, path, shape, text_element
+from .svg import Axis, Unit, axis, extent, path, question_mark, shape, text_element
 from .trend_chart import DASHES, Outcome
 
 WIDE, HIGH = 320, 132
@@ -127,7 +127,7 @@ def _drawn(
             d = f"M{x - 3.5:.1f} {y - 3.5:.1f}l7 7M{x - 3.5:.1f} {y + 3.5:.1f}l7 -7"
             yield shape("path", "cross", d=d)
         elif runs[number].outcome == "cannot tell":
-            yield shape("rect", f"hollow {kind}", x=x - 3.0, y=y - 3.0, width=6.0, height=6.0)
+            yield question_mark(x, y, kind)
         else:
             yield shape("circle", f"{'stop' if runs[number].outcome == 'pass' else 'open'} {kind}", cx=x, cy=y, r=3.0)
         if point.change:
