@@ -64,7 +64,7 @@ def check(html):
         ),
         pytest.param(
             "|a|n|\n|-|-:|\n|x|1|",
-            '<table><thead><tr><th>a</th><th class="num">n</th></tr></thead>'
+            '<table aria-label="Table in the text"><thead><tr><th>a</th><th class="num">n</th></tr></thead>'
             '<tbody><tr><td>x</td><td class="num">1</td></tr></tbody></table>',
             id="a table",
         ),

@@ -199,6 +199,8 @@ def _tag(token: "Token", element: str, *, is_end: bool) -> Markup:
         return Markup("</{}>").format(element)
     start = _attribute(token, "start")
     attribute = Markup(' start="{}"').format(start) if start else Markup("")
+    if element == "table":
+        attribute = Markup(' aria-label="Table in the text"')
     if "right" in _attribute(token, "style"):
         attribute = Markup(' class="num"')
     return Markup("<{}{}>").format(element, attribute)
