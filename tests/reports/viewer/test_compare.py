@@ -508,11 +508,13 @@ def test_several_baselines_are_one_family_of_tests_as_on_the_command_line(app, k
     expected = compare_several(kept.run(NEW), [kept.run(OLD), kept.run(MODELS)])
     text = found(app, f"?run={NEW}&baseline={OLD}&baseline={MODELS}")
     for one in expected:
-        assert comparison.verdict_sentence(one) in text
+        assert comparison.verdict_sentence(one)[1:] in text, "it begins with a capital"
         assert f'href="/compare?run={NEW}&amp;baseline={one.baseline}">Cases' in text
         for change in one.targets:
             for row in comparison.change_rows(change):
                 assert f'<td class="num aside">{row.p}</td>' in text
+    is_open = [one == " open" for one in re.findall(r"<details( open)?><summary>All metrics", text)]
+    assert is_open == [one.outcome in ("better", "worse") for one in expected], "only metrics that decided unfold"
     assert f"p is adjusted over all {expected[0].tests} tests" in text
     assert f'href="/grid?run={OLD}&amp;run={MODELS}&amp;run={NEW}"' in text
 
