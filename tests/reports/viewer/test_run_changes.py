@@ -128,6 +128,7 @@ def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store):
     app = viewer_app(store, POLICY, patience=0)
     text = from_browser(app, "/").text
     assert "are being computed" in text
+    assert '<td class="trend"><span class="quiet none">' in text, "narrow screens leave it out"
     assert re.search(r'<div data-live="runs"[^>]* data-pending="changes">', text)
     end = time.monotonic() + 30
     while "data-pending" in text:
