@@ -16,18 +16,24 @@ from xml.etree import ElementTree
 import pytest
 
 from evalmark import Case, Output, Result, Run, Score
-from evalmark.core.values.run import DatasetInfo, Gate, Metric
+from evalmark.core.values.run import DatasetInfo, Gate, Metric, RunTotals
 from evalmark.core.values.score import Trial
 from evalmark.reports.files.comparison_html import comparison_as_html
 from evalmark.reports.files.comparison_markdown import comparison_in_markdown
+from evalmark.reports.files.github import as_github
+from evalmark.reports.files.notebook import html_of
 from evalmark.reports.files.review_comment import as_review_comment
 from evalmark.reports.files.run_markdown import as_markdown
 from evalmark.reports.files.writers import WRITERS
 from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.eval_table import eval_screen
+from evalmark.reports.terminal.run_list import ListedRun, run_list_screen
 from evalmark.reports.terminal.run_report import run_screen
+from evalmark.reports.terminal.target_overview import overview_screen
 from evalmark.reports.text.numbers import DASH
 from evalmark.stats.comparison.compare import compare
+from evalmark.stats.summary.target_overview import overview
 from evalmark.store import open_store
 from tests.reports.viewer.conftest import from_browser, keep, shown
 
@@ -198,26 +204,72 @@ def test_junit_counts_what_the_json_report_counts(one):
     }
 
 
-@pytest.mark.parametrize("mean", [0.69996, 0.7], ids=["just missed", "reached"])
-def test_tables_show_on_which_side_of_its_threshold_a_mean_is(mean):
-    scores = (Score(name=PLAIN, raw=mean, value=mean),)
-    cases = [Case(id=f"c{number}", input=f"q{number}") for number in range(3)]
-    trials = [Trial(case=case, dataset="d", target="app:bot", position=at) for at, case in enumerate(cases)]
-    made = Run(
+def near_the_gate(values, gate: Gate, unit: str = "", targets=("app:bot",)) -> Run:
+    """A run of a metric with a threshold of 0.5 for each case, whose figures are close to those that its gate requires."""
+    metric = Metric(name=PLAIN, threshold=0.5, unit=unit)
+    results = [
+        Result(
+            trial=Trial(case=Case(id=f"c{at}", input=f"q{at}"), dataset="d", target=target, position=at),
+            output=Output(value="text"),
+            scores=(Score(name=PLAIN, raw=1 + 4 * value if unit else value, value=value, passed=value >= 0.5),),
+        )
+        for target in targets
+        for at, value in enumerate(values)
+    ]
+    return Run(
         id=ID,
         name="bot",
         created="2026-11-23T10:15:00+00:00",
-        target="app:bot",
+        target=", ".join(targets),
         datasets=(DatasetInfo(name="d"),),
-        metrics=(Metric(name=PLAIN),),
-        gate=Gate(thresholds={PLAIN: 0.7}),
-        results=tuple(Result(trial=trial, output=Output(value="text"), scores=scores) for trial in trials),
+        metrics=(metric,),
+        gate=gate,
+        results=tuple(results),
     )
+
+
+def every_text(made: Run, folder) -> dict[str, str]:
+    """Whatever shows the pass rate or the mean of a metric."""
     comparison = compare(made, replace(made, id=f"{ID}b"))
-    texts = [run_screen(made), "".join(as_markdown(made)), "".join(as_review_comment(made))]
-    texts += [
-        comparison_screen(comparison),
-        *map("".join, (comparison_in_markdown(comparison), comparison_as_html(comparison))),
-    ]
-    for text in texts:
-        assert ("0.69996" in text) == (mean < 0.7)
+    with open_store(folder / "evalmark.db") as store:
+        keep(store, made, made.results)
+        seen = shown(store)
+        pages = {"run page": from_browser(seen, f"/runs/{ID}").text}
+    return {
+        "run": run_screen(made),
+        "pytest": eval_screen(made, {}),
+        "overview": overview_screen(made, overview(made)),
+        "Markdown": "".join(as_markdown(made)),
+        "comment": "".join(as_review_comment(made)),
+        "GitHub": "".join(as_github(made)),
+        "HTML": "".join(WRITERS[".html"](made)),
+        "notebook": html_of(made),
+        "comparison": comparison_screen(comparison),
+        "comparison in Markdown": "".join(comparison_in_markdown(comparison)),
+        "comparison in HTML": "".join(comparison_as_html(comparison)),
+        **pages,
+    }
+
+
+@pytest.mark.parametrize("mean", [0.69996, 0.7], ids=["just missed", "reached"])
+@pytest.mark.parametrize("unit", ["", "1..5"], ids=["from 0 to 1", "on its own scale"])
+def test_tables_show_on_which_side_of_its_threshold_a_mean_is(mean, unit, tmp_path):
+    texts = every_text(near_the_gate([mean] * 3, Gate(thresholds={PLAIN: 0.7}), unit), tmp_path)
+    assert {name for name, text in texts.items() if ("0.69996" in text) != (mean < 0.7)} == set()
+
+
+@pytest.mark.parametrize(("passed", "said"), [(224, "89.96 %"), (225, "90 %")], ids=["just missed", "reached"])
+def test_pass_rates_show_on_which_side_of_the_gate_they_are(passed, said, tmp_path):
+    values = [1.0] * passed + [0.0] * 25
+    texts = {
+        name: plain(text) for name, text in every_text(near_the_gate(values, Gate(min_pass_rate=0.9)), tmp_path).items()
+    }
+    rounded = re.compile(r"(?:passed,|rate|/249) 90 %")
+    wrong = {name for name, text in texts.items() if said not in text or (passed == 224 and rounded.search(text))}
+    assert wrong == set()
+
+
+@pytest.mark.parametrize(("rate", "said"), [(224 / 249, "89.96 %"), (0.9, "90 %")], ids=["just missed", "reached"])
+def test_the_list_of_runs_shows_on_which_side_of_the_gate_a_pass_rate_is(rate, said):
+    listed = ListedRun(run=near_the_gate([], Gate(min_pass_rate=0.9)), totals=RunTotals(trials=249, rate=rate))
+    assert said in run_list_screen([listed])

@@ -166,3 +166,20 @@ def test_thresholds_that_cannot_be_held_are_refused_before_any_test(suite):
         assert f"test_bad_{number}.py:6: {said}" in ended.text
     assert "READ" not in ended.text
     assert not ended.store.exists()
+
+
+JUST_BELOW = """
+import pytest
+
+from evalmark import describe_eval
+
+describe_eval("close", data=[{"input": "?"}], task=str.upper, scorers=[lambda output: 0.69996], threshold=0.7)
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_a_missed_threshold_does_not_look_reached(suite, words):
+    suite.write("test_close.py", JUST_BELOW)
+    ended = suite.run("-v", "--evalmark-min-score", "0.7", *words)
+    assert "0.69996)" in ended.text
+    assert "0.700" not in ended.text.replace("threshold 0.700", "")

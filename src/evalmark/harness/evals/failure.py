@@ -80,7 +80,7 @@ def _score_lines(score: Score, metric: Metric | None) -> str:
 def _value(score: Score, metric: Metric | None) -> str:
     if score.value is None:
         return one_line(score.raw, 40)
-    value = value_beside(score.value, None if score.passed is None else _limit(score, metric))
+    value = value_beside(score.value, None if score.passed is None else limit_of(score, metric))
     return (
         value
         if score.raw in (score.value, None) or isinstance(score.raw, bool)
@@ -90,7 +90,7 @@ def _value(score: Score, metric: Metric | None) -> str:
 
 def _threshold_text(score: Score, metric: Metric | None) -> str:
     """Return the threshold of a score, in words."""
-    limit = _limit(score, metric)
+    limit = limit_of(score, metric)
     if score.passed is None:
         return "(no threshold)"
     if limit is None:
@@ -101,7 +101,7 @@ def _threshold_text(score: Score, metric: Metric | None) -> str:
     return f"{side} the threshold {value_beside(limit, limit)}{default}"
 
 
-def _limit(score: Score, metric: Metric | None) -> float | None:
+def limit_of(score: Score, metric: Metric | None) -> float | None:
     """Return the threshold of a score; None if the scorer decides by itself."""
     own = score.detail.get("threshold")
     limit = own if metric is None or metric.threshold is None else metric.threshold

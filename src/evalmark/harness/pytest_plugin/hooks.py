@@ -15,7 +15,7 @@ from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 
-from .item_identity import CASE, EXPECTED, VERDICT, case_of, record_scores, row_of
+from .item_identity import CASE, EXPECTED, SHOWN_SCORES, VERDICT, case_of, record_scores, row_of
 from .items import EvalItem
 from .result_store import WorkerResults
 from .runner import bad_part
@@ -100,7 +100,7 @@ class Hooks:
             raise
         self._state.keeper.keep(part)
         for result in part.results:
-            record_scores(item, result)
+            record_scores(item, result, part.metrics)
             if why is not None and error is None:
                 item.stash[FAILED_BY_SCORES] = True
                 raise EvalFailedError(why, result)
@@ -116,6 +116,7 @@ class Hooks:
             _set_short_message(report, str(call.excinfo.value))
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
+            report.evalmark_scores = item.stash.get(SHOWN_SCORES, [])
             if self._state.is_soft and report.failed and item.stash[VERDICT] not in ("pass", "ungated"):
                 _soften(report)
         if isinstance(self._state.keeper, WorkerResults):

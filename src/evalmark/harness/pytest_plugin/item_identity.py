@@ -1,20 +1,26 @@
 """The case, suite, target and repeat of a test."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from evalmark.core.values.case import Case
-from evalmark.core.values.score import Result
-from evalmark.harness.evals.eval_case import EvalCase
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Result, Score
+from evalmark.harness.evals.eval_case import TEST, EvalCase
+from evalmark.harness.evals.failure import limit_of
 from evalmark.inputs.datasets.options import BadRow
+from evalmark.reports.text.numbers import value_beside
 
 from .marker import EvalMarker, MarkedRow, read_marker
 
 CASE = pytest.StashKey[EvalCase]()
 """The case of a marked test."""
 VERDICT = pytest.StashKey[str]()
+SHOWN_SCORES = pytest.StashKey[list[str]]()
+"""The scores of a test, each with its name."""
 EXPECTED = pytest.StashKey[int]()
 """The number of expectations in a test so far."""
 IDENTIFIED_CASE = pytest.StashKey[Case]()
@@ -22,13 +28,21 @@ IDENTIFIED_CASE = pytest.StashKey[Case]()
 _WORST_FIRST = ("error", "fail", "unscored", "pass", "ungated")
 
 
-def record_scores(item: pytest.Item, result: Result) -> None:
-    """Add the scores of a test to pytest's reports, such as JUnit XML."""
+def record_scores(item: pytest.Item, result: Result, metrics: Iterable[Metric]) -> None:
+    """Add the scores of a test to pytest's reports, such as JUnit XML, and to the line of its verdict."""
+    by_name = {metric.name: metric for metric in metrics}
     for score in result.scores:
         value = score.status if score.value is None else round(score.value, 6)
         item.user_properties.append((f"score.{score.name}", value))
+        if score.name != TEST and value != "skipped":
+            item.stash.setdefault(SHOWN_SCORES, []).append(f"{score.name} {_shown(score, by_name.get(score.name))}")
     verdicts = (result.verdict, item.stash.get(VERDICT, "ungated"))
     item.stash[VERDICT] = min(verdicts, key=_WORST_FIRST.index)
+
+
+def _shown(score: Score, metric: Metric | None) -> str:
+    limit = None if score.passed is None else limit_of(score, metric)
+    return score.status if score.value is None else value_beside(score.value, limit)
 
 
 def marker_of(item: pytest.Item) -> EvalMarker:

@@ -95,7 +95,7 @@ class Runner:
 
 def _require_pass(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
     """Return the result if it passed; its scores go into pytest's reports either way."""
-    record_scores(item, result)
+    record_scores(item, result, metrics)
     if (error := failure_message(result, metrics)) is not None:
         raise EvalFailedError(error, result)
     return result

@@ -178,7 +178,7 @@ class PluginState:
         """Store the result of an expectation."""
         self.keeper.keep(part)
         for result in part.results:
-            record_scores(self._item(), result)
+            record_scores(self._item(), result, part.metrics)
 
     def prepare_test(self) -> None:
         """Wait for prefetched cases, and start the run."""

@@ -12,11 +12,9 @@ from evalmark.core.text import clean, count, one_line, safe_for_ci
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
-from evalmark.harness.evals.eval_case import TEST
 from evalmark.harness.evals.eval_plan import NO_JUDGE
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.eval_table import eval_screen
-from evalmark.reports.text.numbers import number_text
 from evalmark.reports.text.verdicts import gate_outcome
 from evalmark.stats.summary.gate import GateVerdict, apply_gate
 from evalmark.stats.summary.summarise import summarise
@@ -214,12 +212,8 @@ class EvalSummary:
 
 def _scores(report: Any) -> str:
     """Return the scores of a test as ` (name value, …)`; empty if it has none of its own."""
-    shown = [
-        f"{clean(name.removeprefix('score.'))} {number_text(value) if isinstance(value, float) else value}"
-        for name, value in report.user_properties
-        if name.startswith("score.") and name != f"score.{TEST}" and value != "skipped"
-    ]
-    return f" ({', '.join(shown)})" if shown else ""
+    shown = ", ".join(map(clean, getattr(report, "evalmark_scores", ())))
+    return f" ({shown})" if shown else ""
 
 
 def _missing_judge(run: Run) -> str:

@@ -89,7 +89,7 @@ def _facts(run: Run, summary: Summary, options: ReportOptions) -> list[str]:
     facts = trial_counts(summary)
     if options.times:
         facts = [*run_facts(run, summary), *run_origin(run)]
-    return list(filter(None, [tally_text(summary.total, has_metrics=bool(summary.metrics)), *facts]))
+    return list(filter(None, [tally_text(summary.total, run.gate, has_metrics=bool(summary.metrics)), *facts]))
 
 
 def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTATIONS) -> list[str]:

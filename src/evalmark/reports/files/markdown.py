@@ -86,7 +86,7 @@ def _output_cell(result: Result | None) -> str:
 def group_markdown(group: SummaryGroup, summary: Summary, gate: Gate | None) -> Iterator[str]:
     """Yield a group: how trials ended, a table of metrics, and remarks."""
     yield f"### {markdown_text(group_title(group, summary))}\n\n"
-    if endings := verdicts.tally_text(group.tally, has_metrics=bool(group.metrics)):
+    if endings := verdicts.tally_text(group.tally, gate, has_metrics=bool(group.metrics)):
         yield f"{markdown_text(endings)}\n\n"
     if not group.metrics:
         return

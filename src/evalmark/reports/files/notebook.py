@@ -98,7 +98,11 @@ def line_of(value: Run | Comparison | Result) -> str:
         )
         return f"{one_line(trial_title(value.trial, None), 80)}: {value.verdict} ({', '.join(scores) or 'no scores'})"
     summary, verdict = summary_and_verdict(value, None)
-    parts = [gate_outcome(verdict), tally_text(summary.total) or "no cases", f"run {value.id}" if value.id else ""]
+    parts = [
+        gate_outcome(verdict),
+        tally_text(summary.total, value.gate) or "no cases",
+        f"run {value.id}" if value.id else "",
+    ]
     parts += [] if value.status == "complete" else [value.status]
     return one_line(f"{value.name}: {'; '.join(filter(None, parts))}")
 

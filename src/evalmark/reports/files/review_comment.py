@@ -78,7 +78,10 @@ def _parts(run: Run, summary: Summary | None, options: ReportOptions) -> Iterato
     yield (
         markdown_text(
             " · ".join(
-                filter(None, [tally_text(summary.total, has_metrics=bool(summary.metrics)), *run_facts(run, summary)])
+                filter(
+                    None,
+                    [tally_text(summary.total, run.gate, has_metrics=bool(summary.metrics)), *run_facts(run, summary)],
+                )
             )
         )
         + "\n\n"

@@ -33,7 +33,7 @@ def overview_in_markdown(run: Run, figures: Overview | None) -> Iterator[str]:
     """Yield the overview as Markdown; nothing without one."""
     if figures is None:
         return
-    columns = overview_columns(figures)
+    columns = overview_columns(figures, run.gate)
     yield "### Side by side\n\n"
     yield "| " + " | ".join(markdown_text(column.heading) for column in columns) + " |\n"
     yield "|:--" + "|--:" * (len(columns) - 1) + "|\n"
@@ -62,7 +62,7 @@ def overview_tables(run: Run, figures: Overview | None) -> OverviewTables | None
     """Prepare an overview for an HTML page; None without one."""
     if figures is None:
         return None
-    columns = overview_columns(figures)
+    columns = overview_columns(figures, run.gate)
     against = disagreement_lines(run)
     lines = [(_sentence(figures), difference_lines(figures)), (f"{_AGAINST}:", against)]
     return OverviewTables(columns, list(_rows(columns)), overview_remarks(figures), lines)

@@ -10,13 +10,14 @@ from rich.text import Text
 
 from evalmark.core.money import cost
 from evalmark.core.text import clean, count, one_line
-from evalmark.core.values.run import Run
+from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import Spending, total_spending
 from evalmark.reports.text import changed_cases, judges, numbers, titles
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.change_words import CASE_WORDS, OUTCOME_KINDS
-from evalmark.reports.text.numbers import mean_text
+from evalmark.reports.text.gate_marks import needed_mean
+from evalmark.reports.text.numbers import mean_beside
 from evalmark.reports.text.titles import exclusion_text
 from evalmark.reports.text.verdicts import tally_text
 from evalmark.stats.comparison.change import Comparison
@@ -53,7 +54,7 @@ def eval_screen(
     for group in summary.groups:
         parts += [Text("")] if parts else []
         target = group.target if groups[group.dataset] > 1 else ""  # one file may test several targets
-        parts += _eval(group, costs.get(group.dataset, ()), target, style)
+        parts += _eval(group, costs.get(group.dataset, ()), target, run.gate, style)
         if group.dataset in against and not group.left_out:
             parts += _compared(against[group.dataset], printed, style.flags)
     if baseline is not None:
@@ -69,7 +70,7 @@ def eval_screen(
 
 
 def _eval(
-    group: SummaryGroup, spent: Sequence[Spending], target: str, style: TerminalStyle
+    group: SummaryGroup, spent: Sequence[Spending], target: str, gate: Gate | None, style: TerminalStyle
 ) -> Iterable[RenderableType]:
     tally = group.tally
     color = "green" if tally.passed + tally.ungated == tally.trials else "red" if tally.failed else "yellow"
@@ -80,10 +81,10 @@ def _eval(
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
     all_of_it = total_spending(spent)
     yield title_line(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
-    ending = Text(tally_text(group.tally) or "not gated", style=color)
+    ending = Text(tally_text(group.tally, gate) or "not gated", style=color)
     yield indented(ending)
     if group.metrics:
-        yield indented(_metrics(group, style))
+        yield indented(_metrics(group, gate, style))
     yield from (indented(Text(f"{name}  {line}")) for name, line in judges.repeat_lines(group))
 
 
@@ -138,7 +139,7 @@ def any_spent(spent: Spending) -> bool:
     return bool(spent.calls or spent.replayed or spent.failed)
 
 
-def _metrics(group: SummaryGroup, style: TerminalStyle) -> Table:
+def _metrics(group: SummaryGroup, gate: Gate | None, style: TerminalStyle) -> Table:
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(overflow="fold", max_width=max(20, content_width(style) - 44))
     table.add_column(justify="right", no_wrap=True)
@@ -147,7 +148,12 @@ def _metrics(group: SummaryGroup, style: TerminalStyle) -> Table:
     for metric in group.metrics:
         lower = " ↓" if metric.direction == "lower" else ""
         spread = Text(numbers.mean_interval(metric), style="dim")
-        table.add_row(f"{one_line(metric.name, 80)}{lower}", mean_text(metric), spread, f"n {metric.n:,}")
+        table.add_row(
+            f"{one_line(metric.name, 80)}{lower}",
+            mean_beside(metric, needed_mean(metric, gate)),
+            spread,
+            f"n {metric.n:,}",
+        )
     return table
 
 

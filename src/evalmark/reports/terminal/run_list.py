@@ -8,10 +8,10 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from evalmark.core.money import money
-from evalmark.core.text import count, one_line, percent
+from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run, RunTotals
 from evalmark.core.values.spending import Spending, known_cost, total_spending
-from evalmark.reports.text.numbers import GAP, share_interval
+from evalmark.reports.text.numbers import GAP, percent, share_interval
 from evalmark.reports.text.titles import planned_of, trials_of
 from evalmark.stats.inference.intervals import Interval
 
@@ -98,7 +98,7 @@ def _cells(listed: ListedRun) -> dict[str, str]:
         "run": run.id,
         "suite": run.name,
         "name": run.given_name,
-        "passed": GAP if totals.rate is None else percent(totals.rate),
+        "passed": percent(totals.rate, run.gate.min_pass_rate if run.gate else None),
         "interval": _interval(totals),
         "cases": _part(run, totals.trials),
         "cost": _cost(listed.spending),

@@ -135,7 +135,7 @@ def _part(
     part: Part, summary: Summary, gate: Gate | None, layout: TableLayout, style: TerminalStyle
 ) -> Iterable[RenderableType]:
     heading = Text(group_title(part, summary), style="bold")
-    heading.append(f"   {tally_text(part.tally, has_metrics=bool(part.metrics))}", style="not bold")
+    heading.append(f"   {tally_text(part.tally, gate, has_metrics=bool(part.metrics))}", style="not bold")
     yield heading
     if not part.metrics:
         return

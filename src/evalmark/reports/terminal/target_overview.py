@@ -30,7 +30,7 @@ _NAMES = 30
 def overview_screen(run: Run, overview: Overview, style: TerminalStyle = DEFAULT) -> str:
     """Show a row for each target, and the difference of each pair."""
     parts: list[RenderableType] = [Text(one_line(run.name), style="bold"), Text("")]
-    for table in _tables(overview_columns(overview), style):
+    for table in _tables(overview_columns(overview, run.gate), style):
         parts += [table, Text("")]
     parts += [Text(remark, style="dim") for remark in overview_remarks(overview)]
     agreements = agreement_rows(overview.agreements)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalmark.core import text as core_text
-from evalmark.core.text import count, distinct_from, one_line
+from evalmark.core.text import count, distinct_from, one_line, percent_distinct_from
 from evalmark.core.values.score import Direction
 from evalmark.scoring.binding.scores import TOLERANCE
 from evalmark.stats.inference.intervals import Interval, Share
@@ -80,22 +80,28 @@ def _decimals(number: float, digits: int) -> str:
     return f"{number:z.{digits}f}"
 
 
-def percent(share: float | None) -> str:
-    """Format a share as a percentage, or a dash if it is unknown.
+def percent(share: float | None, needed: float | None = None) -> str:
+    """Format a share as a percentage that shows on which side of a required share it is, or a dash if it is unknown.
 
-    >>> percent(0.9), percent(None) == GAP
-    ('90 %', True)
+    >>> percent(0.9), percent(0.8996), percent(0.8996, 0.9), percent(None) == GAP
+    ('90 %', '90 %', '89.96 %', True)
     """
-    return GAP if share is None else core_text.percent(share)
+    if share is None:
+        return GAP
+    return core_text.percent(share) if needed is None else percent_distinct_from(share, needed)
 
 
-def rate(share: float | None) -> str:
+def rate(share: float | None, needed: float | None = None) -> str:
     """Format a share as a percentage with one decimal, so that those of a column align; a dash if it is unknown.
 
-    >>> rate(0.9), rate(0.99999), rate(1.0), rate(None) == GAP
-    ('90.0 %', '99.9 %', '100.0 %', True)
+    It has more decimals where they show on which side of a required share it is.
+
+    >>> rate(0.9), rate(0.99999), rate(1.0), rate(0.8996, 0.9), rate(None) == GAP
+    ('90.0 %', '99.9 %', '100.0 %', '89.96 %', True)
     """
-    return GAP if share is None else f"{_share_end(share)} %"
+    if share is None:
+        return GAP
+    return f"{distinct_from(share, [] if needed is None else [needed], _share_end, 1)} %"
 
 
 def scale_value(number: float, unit: str) -> str:
@@ -168,8 +174,9 @@ def share_interval(interval: Interval) -> str:
     return GAP if interval.ends is None else f"{f' {DASH} '.join(map(_share_end, interval.ends))} %"
 
 
-def _share_end(end: float) -> str:
-    return f"{min(99.9, max(0.1, 100 * end)) if _NOISE < end < 1 - _NOISE else 100 * end:z.1f}"
+def _share_end(end: float, digits: int = 1) -> str:
+    least = 10.0**-digits
+    return f"{min(100 - least, max(least, 100 * end)) if _NOISE < end < 1 - _NOISE else 100 * end:z.{digits}f}"
 
 
 def limit_text(direction: Direction, limit: float) -> str:
@@ -221,6 +228,12 @@ def mean_unit(metric: MetricSummary, needed: float | None = None) -> str:
         limits = [] if needed is None else [needed]
         return f"({distinct_from(metric.mean, limits, _decimals, 2) if limits else scale_mean(metric.mean, '0..1')})"
     return one_line(metric.unit, 16)
+
+
+def mean_beside(metric: MetricSummary, needed: float | None) -> str:
+    """Format a metric's mean like `mean_text`; where the gate requires one of a metric on its own scale, also from 0 to 1."""
+    text = mean_text(metric, needed)
+    return text if needed is None or metric.raw_interval is None else f"{text} {mean_unit(metric, needed)}"
 
 
 def mean_interval(metric: MetricSummary) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from evalmark.core.text import count, one_line
-from evalmark.core.values.run import Run
+from evalmark.core.values.run import Gate, Run
 from evalmark.prompts.metrics.disagreement import Disagreement, disagreements
 from evalmark.stats.inference.differences import Difference
 from evalmark.stats.summary.summary import MetricSummary
@@ -12,10 +12,11 @@ from evalmark.stats.summary.target_overview import Overview, TargetFigures, Test
 
 from .change_words import OUTCOME_WORDS
 from .comparison import p_value_text, points_in_brackets, signed_points
+from .gate_marks import needed_mean
 from .numbers import (
     GAP,
+    mean_beside,
     mean_interval,
-    mean_text,
     more_cases,
     percent,
     share_interval,
@@ -37,8 +38,11 @@ class OverviewColumn(NamedTuple):
     cells: tuple[OverviewCell, ...]
 
 
-def overview_columns(overview: Overview) -> list[OverviewColumn]:
-    """Columns of the table of targets, names first; columns without tests are left out."""
+def overview_columns(overview: Overview, gate: Gate | None = None) -> list[OverviewColumn]:
+    """Columns of the table of targets, names first; columns without tests are left out.
+
+    Rates and means show on which side of the gate they are.
+    """
     standings = overview.standings
     columns = [
         OverviewColumn("target", tuple(OverviewCell(one_line(figures.target, 60) or GAP) for figures in standings)),
@@ -54,8 +58,8 @@ def overview_columns(overview: Overview) -> list[OverviewColumn]:
     }
     for heading, several in portions.items():
         if _is_judged(overview) and any(portion.trials for portion in several):
-            columns.append(OverviewColumn(heading, tuple(map(_portion, several))))
-    return columns + list(_metric_columns(standings))
+            columns.append(OverviewColumn(heading, tuple(_portion(one, gate) for one in several)))
+    return columns + list(_metric_columns(standings, gate))
 
 
 def _is_judged(overview: Overview) -> bool:
@@ -67,26 +71,27 @@ def _leaves_out(overview: Overview) -> bool:
     return any(s.counted.trials not in (s.tests.trials, s.valid.trials) for s in overview.standings)
 
 
-def _portion(portion: TestPortion) -> OverviewCell:
+def _portion(portion: TestPortion, gate: Gate | None) -> OverviewCell:
     rate = portion.compliant
     if not rate.n:
         return OverviewCell(GAP)
-    return OverviewCell(f"{share_text(rate)}  {percent(rate.value)}", share_interval(rate.interval))
+    passed = percent(rate.value, gate.min_pass_rate if gate else None)
+    return OverviewCell(f"{share_text(rate)}  {passed}", share_interval(rate.interval))
 
 
-def _metric_columns(standings: Iterable[TargetFigures]) -> Iterator[OverviewColumn]:
+def _metric_columns(standings: Iterable[TargetFigures], gate: Gate | None) -> Iterator[OverviewColumn]:
     rows = [{metric.name: metric for metric in figures.metrics} for figures in standings]
     for name in dict.fromkeys(name for row in rows for name in row):
         metrics = [row.get(name) for row in rows]
         lower = any(metric is not None and metric.direction == "lower" for metric in metrics)
-        yield OverviewColumn(one_line(name, 40) + (" ↓" if lower else ""), tuple(map(_metric, metrics)))
+        yield OverviewColumn(one_line(name, 40) + (" ↓" if lower else ""), tuple(_metric(one, gate) for one in metrics))
 
 
-def _metric(metric: MetricSummary | None) -> OverviewCell:
+def _metric(metric: MetricSummary | None, gate: Gate | None) -> OverviewCell:
     return (
         OverviewCell(GAP)
         if metric is None or not metric.n
-        else OverviewCell(f"n {metric.n:,}  {mean_text(metric)}", mean_interval(metric))
+        else OverviewCell(f"n {metric.n:,}  {mean_beside(metric, needed_mean(metric, gate))}", mean_interval(metric))
     )
 
 

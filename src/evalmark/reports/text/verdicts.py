@@ -5,7 +5,7 @@ from typing import Any
 
 from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.case import Output
-from evalmark.core.values.run import Metric
+from evalmark.core.values.run import Gate, Metric
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.metric_summary import scale_ends
@@ -51,11 +51,15 @@ def gate_outcome(verdict: GateVerdict) -> str:
     return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
-def tally_text(tally: TrialCounts, *, has_metrics: bool = True) -> str:
-    """Count how trials ended: passed, errors, unscored, ungated, flipped. Without metrics, ungated trials are called outputs."""
+def tally_text(tally: TrialCounts, gate: Gate | None = None, *, has_metrics: bool = True) -> str:
+    """Count how trials ended: passed, errors, unscored, ungated, flipped.
+
+    The pass rate shows on which side of the gate it is. Without metrics, ungated trials are called outputs.
+    """
     rate, parts = tally.pass_rate, []
     if rate.n:
-        parts.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
+        passed = percent(rate.value, gate.min_pass_rate if gate else None)
+        parts.append(f"{rate.passed:,} of {rate.n:,} passed, {passed} ({share_interval(rate.interval)})")
     for n, noun in (
         (tally.errors, "error"),
         (tally.unscored, "unscored"),
