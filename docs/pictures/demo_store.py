@@ -324,9 +324,7 @@ def fill(store: Store, now: datetime, size: int = 200, steps: int = 540) -> dict
         reached = (v.Metric(name="goal reached", judge=OTHER),)
         made = writer(f"agent, {good:.0%} good", "agent", hours, 24, target=AGENT, metrics=reached)
         made.write(made.agent_result(row, good) for row in range(24))
-    made = writer(
-        "very long names", LONG_NAME, 28, 20, given_name="n" + LONG_NAME[:78].replace(" ", "-").replace(",", "")
-    )
+    made = writer("very long names", LONG_NAME, 28, 20, given_name=LONG_NAME[:78].replace(" ", "-").replace(",", ""))
     made.write(made.result(case) for case in asked[:20])
     made = writer("stopped", "support-bot", 1)
     made.write([made.result(case) for case in asked[: size // 3]], "stopped")
