@@ -267,3 +267,25 @@ def test_where_no_output_can_pass_an_error_takes_no_verdict_away(now, before, sa
     found = compare(run(now), run(before))
     assert found.outcome == said
     assert [change.name for change in found.targets[0].changes] == ["right"]
+
+
+@pytest.mark.parametrize(
+    ("now", "before"),
+    [
+        pytest.param(None, None, id="unscored in both"),
+        pytest.param(None, ERROR, id="unscored after an error"),
+        pytest.param(ERROR, None, id="an error after unscored"),
+    ],
+)
+@pytest.mark.parametrize(("shift", "outcome"), [(0.3, "better"), (-0.3, "worse"), (0.0, "same")])
+def test_without_a_threshold_no_pass_rate_is_lost_with_a_case_that_neither_run_scored(now, before, shift, outcome):
+    graded = [0.4 + n / 1_000 for n in range(200)]
+    found = compare(
+        run([[now], *([value + shift] for value in graded)]), run([[before], *([value] for value in graded)])
+    )
+    assert (found.outcome, [change.name for change in found.targets[0].changes]) == (outcome, ["right"])
+
+
+def test_a_pass_rate_that_no_case_has_any_more_is_lost():
+    found = compare(run([[None], *[[0.5]] * 20]), run([[True], *[[0.5]] * 20]))
+    assert found.outcome == "cannot tell"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from .case_matching import MatchedCases
 from .change import Key, Unjudged
-from .metric_values import MetricValues, TargetValues
+from .metric_values import VERDICT, MetricValues, TargetValues
 
 Counts = Mapping[Key, tuple[int, int, int]]
 """For each case: errors, unscored trials, and all trials that should have a score."""
@@ -59,7 +59,8 @@ def missing_values(
     skipped in one run only is missing. A dataset whose outputs it all skipped in both runs has no missing values, even
     where a case has no output.
     """
-    idle = _idle_datasets(pairs, now[1], before[1])
+    is_verdict = now[0].metrics.get(VERDICT) is now[1]
+    idle = (_ungated_datasets if is_verdict else _idle_datasets)(pairs, now[1], before[1])
     datasets = {key[0] for key in now[1].scored_trials} | {
         key[0] for key, was in pairs.items() if was in before[1].scored_trials
     }
@@ -86,6 +87,19 @@ def _idle_datasets(pairs: Mapping[Key, Key], now: MetricValues, before: MetricVa
             answered[key[0]] += column.scored_trials.get(place, 0) - column.failed_outputs.get(place, 0)
             skipped[key[0]] += column.skipped.get(place, 0)
     return [dataset for dataset, n in skipped.items() if n and n == answered[dataset]]
+
+
+def _ungated_datasets(pairs: Mapping[Key, Key], now: MetricValues, before: MetricValues) -> Collection[str]:
+    """Return the datasets in which no trial of either run passed or failed, and some could not.
+
+    A trial that was not scored has the verdict `unscored` or `error`, whether its scores have thresholds or not.
+    """
+    judged, ungated = set[str](), set[str]()
+    for key, was in pairs.items():
+        for column, place in ((now, key), (before, was)):
+            judged |= {key[0]} if column.values.get(place) else set()
+            ungated |= {key[0]} if column.skipped.get(place) else set()
+    return ungated - judged
 
 
 def with_unfinished(
