@@ -112,3 +112,20 @@ def test_formats_that_several_comparisons_have_not_are_refused(evalmark, three):
     done = evalmark("compare", "last", "last~1", "last~2", "--pairs")
     assert (done.code, "--to and --pairs are for one BASELINE" in done.err) == (2, True)
     assert evalmark("compare", "last", "last~1", "last~2", "-o", "x.csv").code == 2
+
+
+def test_with_several_baselines_the_metrics_that_decide_are_shown_and_the_others_counted(evalmark, three):
+    scorers = "".join(f"def same{n}(output): return 0.{n}\n\n\n" for n in (1, 2, 3))
+    Path("scores.py").write_text(f"{scorers}def longer(output): return len(output) / 4\n", encoding="utf-8")
+    metrics = ["equals", *(f"scores:{name}" for name in ("same1", "same2", "longer", "same3"))]
+    Path("many.yaml").write_text(SUITE.replace("metrics: equals", f"metrics: {json.dumps(metrics)}"), encoding="utf-8")
+    for bot in ("bad", "middle", "good"):
+        evalmark("run", "many.yaml", "--target", f"bots:{bot}", "-q", "-j", "50")
+    text = evalmark("compare", "last", "last~1", "last~2").out
+    first, second = text.split("100 cases in both runs")[1:]
+    assert "and 3 more metrics: 3 the same; show them with --all-metrics" in second
+    assert ("same1" in first + second, "longer" in second) == (False, True)
+    every = evalmark("compare", "last", "last~1", "last~2", "--all-metrics").out
+    assert every.count("same1") == 2
+    assert "--all-metrics" not in every
+    assert evalmark("compare", "last", "last~1").out.count("same1") == 1

@@ -91,6 +91,9 @@ Reports = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json, .md or .html. Repeatable."),
 ]
 
+AllMetrics = Annotated[
+    bool, typer.Option("--all-metrics", help="With several baselines, show every metric, not only those that decide.")
+]
 To = Annotated[
     str | None,
     typer.Option("--to", metavar="github", help="Write a GitHub job summary, and annotations to the standard output."),
@@ -123,6 +126,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     limit: Limit = 10,
     output: Reports = None,
     to: To = None,
+    all_metrics: AllMetrics = False,
     store: flags.Store = None,
 ) -> None:
     """Compare the newer RUN with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
@@ -149,7 +153,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
             )
         names, files = baseline or [], output or []
         shown, table = _compare_several(run, names, flags.settings(store=store).store, level, margin, files)
-        code = _print_several(shown, names, table, limit, files)
+        code = _print_several(shown, names, table, limit, files, all_metrics=all_metrics)
         raise typer.Exit(comparison_code(code, allow_undecided=allow_undecided))
     named = _targets_to_compare(baseline, target, against)
     with ExitStack() as stores:
@@ -219,14 +223,20 @@ def _compare_several(
 
 
 def _print_several(
-    comparisons: "list[Comparison]", names: list[str], table: "TradeOffs", limit: int, files: list[Path]
+    comparisons: "list[Comparison]",
+    names: list[str],
+    table: "TradeOffs",
+    limit: int,
+    files: list[Path],
+    *,
+    all_metrics: bool,
 ) -> int:
     """Print the comparisons, their verdicts and the table, write the reports, and return the exit code.
 
     It is that of the least favourable comparison; 0 without baselines.
     """
     for one in comparisons:
-        print_text(comparison.comparison_screen(one, terminal_style(), limit=limit))
+        print_text(comparison.comparison_screen(one, terminal_style(), limit=limit, all_metrics=all_metrics))
     width = max(map(len, names), default=0)
     if names:
         print_line("\n  against")

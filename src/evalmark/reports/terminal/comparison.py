@@ -1,6 +1,8 @@
 """Terminal text of a comparison: warnings, verdict, metrics and changed cases."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from rich.cells import cell_len
@@ -35,20 +37,29 @@ _NAME = 14
 """Least width of metric names."""
 _LINES = 10
 """Longest input above its outputs, in characters per column."""
+_FEW = 2
+"""Fewer metrics than this are not hidden: a line that counts them would be no shorter."""
 _REASON = 4
 """The same for the reason of a score."""
 
 
 def comparison_screen(
-    comparison: Comparison, style: TerminalStyle = DEFAULT, *, limit: int = 10, pairs: Sequence[FlipExample] = ()
+    comparison: Comparison,
+    style: TerminalStyle = DEFAULT,
+    *,
+    limit: int = 10,
+    pairs: Sequence[FlipExample] = (),
+    all_metrics: bool = True,
 ) -> str:
     """Show a comparison: other differences, verdict, metrics, changed cases, and texts side by side.
 
-    At most `limit` changed cases are listed; those in `pairs` are shown in full.
+    At most `limit` changed cases are listed; those in `pairs` are shown in full. Without `all_metrics`, metrics that decide
+    nothing are counted.
     """
     parts: list[RenderableType] = [_header(comparison), *_warnings(comparison), Text(""), *_verdict(comparison)]
     for target in comparison.targets:
-        parts += _target(comparison, target, style)
+        shown, rest = (target, "") if all_metrics else _deciding(target)
+        parts += _target(comparison, shown, style, rest)
         parts += _flips(comparison, target, limit, named=not pairs)
         parts += _slices(target)
     if pairs:
@@ -84,16 +95,34 @@ def _verdict(comparison: Comparison) -> Iterable[Text]:
     yield line.append(comparison_text.verdict_sentence(comparison), style="not bold default")
 
 
-def _target(comparison: Comparison, target: TargetChange, style: TerminalStyle) -> Iterable[RenderableType]:
+def _target(comparison: Comparison, target: TargetChange, style: TerminalStyle, rest: str) -> Iterable[RenderableType]:
     heads, several = side_names(comparison, target), len(comparison.targets) > 1
     yield Text("")
     yield Text(comparison_text.target_title(target, several=several, of_one_run=heads.of_one_run), style="bold")
     yield Text("")
     yield _table(comparison_text.change_rows(target, comparison.gate), heads, style)
+    if rest:
+        yield Text(rest)
     yield Text(" ".join(comparison_text.table_remarks(comparison)), style="dim")
     if remarks := comparison_text.change_remarks(target, heads.where):
         yield Text("")
         yield indented(topic_table(remarks, max_width=40))
+
+
+def _deciding(target: TargetChange) -> tuple[TargetChange, str]:
+    """Return the target with its pass rate and the metrics that decide, worse ones first, and the count of the others."""
+    named = [change for change in target.changes if change.name]
+    verdict = {change.name: target.outcome_of(change) for change in named}
+    shown = [change for word in ("worse", "better") for change in named if verdict[change.name] == word]
+    decides = [change for change in named if change.is_lost or change.may_be_worse or change is target.deciding]
+    shown += [change for change in decides if change not in shown]
+    others = Counter(verdict[change.name] for change in named if change not in shown)
+    if others.total() < _FEW:
+        return replace(target, metrics=(*shown, *(change for change in named if change not in shown))), ""
+    counts = ", ".join(f"{n:,} {change_words.OUTCOME_WORDS[word]}" for word, n in others.items())
+    return replace(
+        target, metrics=tuple(shown)
+    ), f"and {others.total():,} more metrics: {counts}; show them with --all-metrics"
 
 
 def _table(rows: Sequence[ChangeRow], heads: SideNames, style: TerminalStyle) -> Table:
