@@ -97,7 +97,7 @@ def test_a_list_shows_verdict_and_pass_rate(evalmark, suites, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     lines = evalmark("list").out.splitlines()
     assert lines[1].split()[:5] == ["verdict", "run", "suite", "name", "passed"]
-    assert lines[5].split()[:8] == ["✗", "fail", suites[0], "suite", "a", "nightly", "75", "%"]
+    assert lines[5].split()[:8] == ["✗", "fail", suites[0], "suite", "a", "nightly", "75.0", "%"]
     assert "weekly model=x" in lines[5]
     values = json.loads(evalmark("list", "-n", "1", "--json").out)[0]
     assert {name: values[name] for name in ("verdict", "trials", "passed", "judged", "rate", "cost")} == {
@@ -138,7 +138,7 @@ def test_a_list_reads_results_once(evalmark, suites, monkeypatch):
         assert len(store.totals(store.runs())) == 4
     saved = []
     monkeypatch.setattr(run_totals, "save_totals", lambda db, totals: saved.extend(totals))
-    assert "75 %" in evalmark("list").out
+    assert "75.0 %" in evalmark("list").out
     assert saved == []
 
 

@@ -269,7 +269,7 @@ def test_pass_rates_show_on_which_side_of_the_gate_they_are(passed, said, tmp_pa
     assert wrong == set()
 
 
-@pytest.mark.parametrize(("rate", "said"), [(224 / 249, "89.96 %"), (0.9, "90 %")], ids=["just missed", "reached"])
+@pytest.mark.parametrize(("rate", "said"), [(224 / 249, "89.96 %"), (0.9, "90.0 %")], ids=["just missed", "reached"])
 def test_the_list_of_runs_shows_on_which_side_of_the_gate_a_pass_rate_is(rate, said):
     listed = ListedRun(run=near_the_gate([], Gate(min_pass_rate=0.9)), totals=RunTotals(trials=249, rate=rate))
     assert said in run_list_screen([listed])

@@ -11,7 +11,7 @@ from evalmark.core.money import money
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run, RunTotals
 from evalmark.core.values.spending import Spending, known_cost, total_spending
-from evalmark.reports.text.numbers import GAP, percent, share_interval
+from evalmark.reports.text.numbers import GAP, rate, share_interval
 from evalmark.reports.text.titles import planned_of, trials_of
 from evalmark.stats.inference.intervals import Interval
 
@@ -21,7 +21,7 @@ _WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "
 """The least width of a terminal that shows a column; the other columns are always shown."""
 _FLEXIBLE = ("suite", "name", "tags", "target")
 """Columns that may be shortened."""
-_SPARE = ("target", "commit", "tags", "name")
+_SPARE = ("target", "commit", "tags", "name", "cost", "cases")
 """Columns that give way, in this order, before the name of a suite is cut."""
 _READABLE = 10
 _RIGHT = ("passed", "cost")
@@ -98,7 +98,7 @@ def _cells(listed: ListedRun) -> dict[str, str]:
         "run": run.id,
         "suite": run.name,
         "name": run.given_name,
-        "passed": percent(totals.rate, run.gate.min_pass_rate if run.gate else None),
+        "passed": rate(totals.rate, run.gate.min_pass_rate if run.gate else None),
         "interval": _interval(totals),
         "cases": _part(run, totals.trials),
         "cost": _cost(listed.spending),

@@ -3,12 +3,15 @@
 from rich.console import RenderableType
 from rich.text import Text
 
+from evalmark.core.text import without_shared_words
 from evalmark.reports.text.trade_offs import HEADS, trade_off_remarks, trade_off_rows, trade_off_title
 from evalmark.stats.comparison.trade_offs import TradeOffs
 
 from .console import DEFAULT, TerminalStyle, column_gap, data_table, render
 
 _STYLES = {"frontier": "green", "dominated": "red", "not told apart": "yellow"}
+_NAMED = 2
+"""More targets than this are counted where they are better, or not told apart."""
 _NARROW = 100
 """Below this width the interval stands under the quality."""
 
@@ -23,7 +26,8 @@ def trade_offs_screen(trade_offs: TradeOffs, style: TerminalStyle = DEFAULT) -> 
             continue
         is_text = head in ("target", "standing")
         table.add_column(head, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
-    for row, cells in zip(trade_offs.rows, trade_off_rows(trade_offs), strict=True):
+    called = dict(zip(names := [row.name for row in trade_offs.rows], without_shared_words(names), strict=True))
+    for row, cells in zip(trade_offs.rows, trade_off_rows(trade_offs, called, most=_NAMED), strict=True):
         quality = Text(cells.quality, style="bold")
         if not has_interval_column:
             quality.append("\n").append(cells.interval, style="not bold dim")

@@ -1,6 +1,6 @@
 """Text of the table of quality against cost and latency, and of the remarks below it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from evalmark.core.money import money
@@ -36,23 +36,28 @@ def quality_name(trade_offs: TradeOffs) -> str:
     return one_line(trade_offs.metric, 60) + (" ↓" if trade_offs.direction == "lower" else "")
 
 
-def trade_off_rows(trade_offs: TradeOffs) -> list[TradeOffRow]:
-    """Format a row for each target."""
+def trade_off_rows(
+    trade_offs: TradeOffs, called: Mapping[str, str] | None = None, most: int | None = None
+) -> list[TradeOffRow]:
+    """Format a row for each target; `called` are shorter names, and more than `most` other targets are counted."""
+    called = called or {}
     return [
         TradeOffRow(
-            name=one_line(row.name, 60),
+            name=one_line(called.get(row.name, row.name), 60),
             quality=mean_number(row.quality) if trade_offs.metric and row.quality is not None else percent(row.quality),
             interval=interval_text(row.interval) if trade_offs.metric else share_interval(row.interval),
             cost=GAP if row.cost.cost is None else money(row.cost.cost),
             latency=duration(row.seconds),
-            standing=_standing(row),
+            standing=_standing(row, called, most),
         )
         for row in trade_offs.rows
     ]
 
 
-def _standing(row: TradeOff) -> str:
-    others = ", ".join(one_line(name, 60) for name in row.others)
+def _standing(row: TradeOff, called: Mapping[str, str], most: int | None) -> str:
+    others = ", ".join(one_line(called.get(name, name), 60) for name in row.others)
+    if most is not None and len(row.others) > most:
+        others = f"{len(row.others):,} others"
     words = {"frontier": "on the frontier", "dominated": "dominated by", "not told apart": "not told apart from"}
     return f"{words[row.standing]} {others}".rstrip()
 
