@@ -188,6 +188,7 @@ def test_scores_that_people_gave_are_held_against_those_of_a_graded_metric(evalm
     assert said.code == 0
     assert "level against scores of people" in text
     assert "the judge scores +0.100" in text
+    assert re.search(r"\+0\.100 \(\+0\.\d{3} to \+0\.\d{3}\) from people", text)
     assert "corrected, by range of scores: 0.4" in text
     both = words(evalmark("audit", "--threshold", "0.5").out)
     assert "level against people" in both

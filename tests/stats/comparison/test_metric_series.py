@@ -12,11 +12,14 @@ from evalmark.core.values.spending import Spending
 from evalmark.stats.comparison.baseline_choice import runs_of_series
 from evalmark.stats.comparison.metric_series import (
     FIRST,
+    MetricSeries,
     metric_series,
     newest_runs,
     outside_notes,
+    outside_text,
     run_values,
 )
+from evalmark.stats.inference.control_chart import ChartPoint
 
 
 def from_log(run, reply, replayed):
@@ -211,3 +214,19 @@ def test_runs_of_other_suites_and_of_some_cases_are_left_out():
 def test_the_newest_runs_keep_the_limits_of_the_whole_series():
     found = series_of([run_of(day, STEADY) for day in range(1, 11)])
     assert newest_runs(found, 3).runs == found.runs[-3:]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "fields", "said"),
+    [
+        pytest.param(0.79641, 0.79649, {}, "0.796, below the limit of 0.7965", id="both rounded to 0.796"),
+        pytest.param(0.7, 0.797, {}, "0.700, below the limit of 0.797", id="apart"),
+        pytest.param(0.74963, 0.74968, {"is_share": True}, "74.96 %, below the limit of 75 %", id="shares"),
+        pytest.param(1234.51, 1234.52, {"unit": "words"}, "1234.5, below the limit of 1235", id="in a unit"),
+    ],
+)
+def test_a_run_outside_is_shown_on_its_side_of_the_limit(value, low, fields, said):
+    series = MetricSeries(
+        **{"target": "t", "metric": "m", "direction": "higher", "unit": "", "is_share": False, "runs": ()} | fields
+    )
+    assert outside_text(series, ChartPoint(value=value, low=low, high=None, outside="below", compared=9)) == said

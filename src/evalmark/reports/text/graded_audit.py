@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.corrected_rates import CorrectedRate
 from evalmark.stats.calibration.graded_audit import CorrectedMean, GradedAudit
-from evalmark.stats.inference.intervals import Interval
 
 from .audit import agreement_text
 from .calibration import label_command
-from .numbers import DASH, missing_interval_reason, with_minus
+from .numbers import interval_in_brackets, missing_interval_reason, with_minus
 
 
 def graded_title(found: GradedAudit) -> str:
@@ -23,7 +22,7 @@ def graded_lines(found: GradedAudit, run: str) -> Iterator[tuple[str, str]]:
     chosen = not all(one.is_random for one in found.means)
     labelled = "; of the labelled outputs only, which were not drawn at random" if chosen else ""
     if found.difference is not None:
-        apart = _interval(found.difference_interval, "+")
+        apart = interval_in_brackets(found.difference_interval, "+z.3f")
         yield (
             "difference",
             f"the judge scores {with_minus(f'{found.difference:+z.3f}')}{apart} from people, over {count(found.outputs, 'output')}{labelled}",
@@ -42,7 +41,7 @@ def graded_lines(found: GradedAudit, run: str) -> Iterator[tuple[str, str]]:
 
 def _mean(found: CorrectedMean, *, several: bool) -> Iterator[tuple[str, str]]:
     of = f"{one_line(found.target, 40)}: " if found.target and several else ""
-    raw = f"by the judge {found.raw:z.3f}{_interval(found.raw_interval)} of {count(found.outputs, 'output')}"
+    raw = f"by the judge {found.raw:z.3f}{interval_in_brackets(found.raw_interval, 'z.3f')} of {count(found.outputs, 'output')}"
     yield "mean", f"{of}{raw}; {found.labelled:,} are labelled"
     yield "", f"corrected, by range of scores: {_estimate(found.stratified)}"
     yield (
@@ -53,13 +52,7 @@ def _mean(found: CorrectedMean, *, several: bool) -> Iterator[tuple[str, str]]:
 
 def _estimate(found: CorrectedRate) -> str:
     if found.value is not None:
-        return f"{found.value:z.3f}{_interval(found.interval)}"
+        return f"{found.value:z.3f}{interval_in_brackets(found.interval, 'z.3f')}"
     if found.interval.low is None or found.interval.high is None:
         return f"refused, {missing_interval_reason(found.interval)}"
     return f"from {found.interval.low:z.3f} to {found.interval.high:z.3f}, no estimate: a range of scores has no label"
-
-
-def _interval(found: Interval, sign: str = "") -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return f" ({found.low:{sign}z.3f} {DASH} {found.high:{sign}z.3f})"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from evalmark.core.text import count, one_line
-from evalmark.stats.comparison.metric_series import FIRST, MetricSeries, SeriesRun, series_value
+from evalmark.stats.comparison.metric_series import FIRST, MetricSeries, SeriesRun, outside_text, series_value
 from evalmark.stats.inference.control_chart import FALSE_ALARMS
 
-from .numbers import DASH
+from .numbers import range_text
 
 
 def metric_name(series: MetricSeries) -> str:
@@ -18,7 +18,7 @@ def limits_text(series: MetricSeries, run: SeriesRun) -> str:
     """Format the control limits of a run; `none` where no value would be outside yet."""
     low, high = run.point.low, run.point.high
     if low is not None and high is not None:
-        return f"{series_value(series, low)} {DASH} {series_value(series, high)}"
+        return range_text(series_value(series, low), series_value(series, high))
     if low is not None:
         return f"from {series_value(series, low)}"
     return "none" if high is None else f"to {series_value(series, high)}"
@@ -31,9 +31,8 @@ def outside_lines(series: Sequence[MetricSeries]) -> Iterator[tuple[str, str]]:
     for one, run in sorted(runs, key=lambda found: found[1].run.created, reverse=True):
         change = one.change(run.point)
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
-        value = f"{metric_name(one)}{target} {series_value(one, run.point.value)}"
-        limited = f"{run.point.outside} the limit of {series_value(one, run.point.passed_limit)} after {count(run.earlier, 'run')}"
-        yield change, f"{run_name(run)}: {value}, {limited}"
+        value = f"{metric_name(one)}{target} {outside_text(one, run.point)}"
+        yield change, f"{run_name(run)}: {value} after {count(run.earlier, 'run')}"
 
 
 def run_name(run: SeriesRun) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.core.embedding_modes import model_and_mode
-from evalmark.core.text import count, one_line, percent
+from evalmark.core.text import count, distinct_from, one_line, percent
 from evalmark.core.values.run import OUTSIDE_LIMITS, Run
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.argument_checks import check_arguments
@@ -266,15 +266,23 @@ def outside_notes(run: Run, series: Sequence[MetricSeries]) -> Iterator[str]:
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
         yield (
             f"{warning}{one_line(one.metric, 40) or 'pass rate'}{target} {OUTSIDE_LIMITS[change]}: "
-            f"{series_value(one, point.value)}, {point.outside} the limit of {series_value(one, point.passed_limit)} after "
+            f"{outside_text(one, point)} after "
             f"{count(last.earlier, 'run')} since {last.since[:10]}; evalmark trend {run.id} shows them."
         )
 
 
-def series_value(series: MetricSeries, value: float | None) -> str:
-    """Return a value of a series as text; a dash if it is unknown."""
+def outside_text(series: MetricSeries, point: ChartPoint) -> str:
+    """Return the value of a run outside of its limits and the limit, with as many digits as tell them apart."""
+    value, limit = point.value, point.passed_limit
+    return f"{series_value(series, value, limit)}, {point.outside} the limit of {series_value(series, limit, value)}"
+
+
+def series_value(series: MetricSeries, value: float | None, other: float | None = None) -> str:
+    """Return a value of a series as text that shows on which side of another one it is; a dash if it is unknown."""
     if value is None:
         return "\u2013"
+    others = [] if other is None else [other]
     if series.is_share:
-        return percent(value)
-    return f"{value:z.4g}" if series.unit else f"{value:z.3f}"
+        return distinct_from(value, others, percent, 3)
+    kind, digits = ("g", 4) if series.unit else ("f", 3)
+    return distinct_from(value, others, lambda one, more: f"{one:z.{more}{kind}}", digits)
