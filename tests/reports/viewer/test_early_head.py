@@ -54,6 +54,11 @@ def test_the_page_is_the_same_as_for_others(app):
     assert {name: opened.headers[name] for name in kept} == {name: fetched.headers[name] for name in kept}
 
 
+def test_a_page_that_may_be_known_already_is_answered_as_a_whole(app):
+    mark = [("if-none-match", '"x"')]
+    assert asked(app, PAGE, "GET", OPENED + mark).headers.get("server-timing") is not None
+
+
 def test_a_run_that_is_not_there_has_its_status(app):
     assert asked(app, "/runs/nope", "GET", OPENED).status == 404
 

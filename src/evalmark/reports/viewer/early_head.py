@@ -30,7 +30,8 @@ async def send_head_first(
         fault: makes the page of an error.
         request: the request.
     """
-    if request.method != "GET" or request.headers.get("sec-fetch-mode") != "navigate":
+    headers = request.headers
+    if request.method != "GET" or headers.get("sec-fetch-mode") != "navigate" or "if-none-match" in headers:
         return await page(request)
     await run_in_threadpool(check, request)
 
