@@ -190,7 +190,7 @@ def test_full_text_shows_all_that_fits_and_as_text_shows_it_as_written(store):
 @pytest.mark.parametrize(
     "query",
     [
-        *("density=compact", "density=comfortable"),
+        *("density=compact", "density=comfortable", "density=full&size=50"),
         pytest.param(f"q=some+words+-tag:{'x' * 25}&sort=-score:similarity", id="filtered and sorted"),
         pytest.param(f"q=some+words+-tag:{'x' * 80}&sort=-score:similarity", id="by a long filter"),
     ],
@@ -273,16 +273,24 @@ def test_each_tag_has_its_pass_rate_and_leads_to_its_cases(store):
 
 
 def test_one_line_rows_leave_scales_to_the_head_and_many_metrics_take_the_room_of_texts(store):
-    names = ["similarity", "helpful", "clear", "short"]
-    metrics = (Metric(name="similarity", threshold=0.7), *(Metric(name=name, unit="1..5") for name in names[1:]))
-    scores = (Score(name="similarity", value=0.8, passed=True), *(Score(name=n, raw=4, value=0.75) for n in names[1:]))
-    one = kept(store, 1, "yes")
-    keep(store, replace(a_run(), metrics=metrics), [replace(one, scores=scores)])
-    text = page(shown(store), f"{PAGE}?density=compact")
-    table = text.partition('class="cases compact crowded"')[2]
-    assert table.count("<small>1..5</small>") == 3
-    assert table.count("4 (0.75)") == 3
+    metrics = (
+        Metric(name="similarity", threshold=0.7),
+        Metric(name="helpful", unit="1..5"),
+        Metric(name="clear", unit="1..5", threshold=0.5),
+        Metric(name="tone"),
+    )
+    scores = (
+        Score(name="similarity", value=0.8, passed=True),
+        *(Score(name=name, raw=4, value=0.75) for name in ("helpful", "clear")),
+        Score(name="tone", raw="kind of good", value=1.0),
+    )
+    keep(store, replace(a_run(), metrics=metrics), [replace(kept(store, 1, "yes"), scores=scores)])
+    table = page(shown(store), f"{PAGE}?density=compact").partition('class="cases compact crowded"')[2]
+    heads = re.findall(r"<small>(.*?)</small>", table.partition("</thead>")[0])
+    assert heads == ["≥ 0.7", "1..5", "1..5, ≥ 0.5"]
+    assert table.count("4 (0.75)") == 2
     assert "of 1..5" not in table
+    assert "kind of good (1.00)" in table
 
 
 def test_a_line_of_a_long_text_has_no_markdown_and_reads_its_beginning_alone(store, monkeypatch):

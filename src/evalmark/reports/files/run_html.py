@@ -32,9 +32,9 @@ from .target_overview import overview_tables, split_overview
 _COLUMNS = 12
 """Most metrics with a column of their own."""
 _UNBROKEN = 5
+"""Most metrics whose names a printed page has room for; more are broken within words."""
 _WIDEST = 76.0
 """Widest table of cases, in rem, whose scores have columns of their own: that of a page of 1,280 pixels."""
-"""Most metrics whose names a printed page has room for; more are broken within words."""
 _MOST_TESTED = 40_000
 """Most trials of a run whose targets are tested against each other."""
 _FORMS = 8_000

@@ -11,7 +11,7 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import TrialCounts
 
-from .numbers import number_text, percent, scale_mean, scale_value, share_interval, value_beside
+from .numbers import limit_text, number_text, percent, scale_mean, scale_value, share_interval, value_beside
 
 ERROR_FIELDS = ("raised_at", "traceback")
 """Metadata fields that locate an error."""
@@ -244,6 +244,24 @@ def short_score(score: Score, metric: Metric | None) -> str:
     if score.status != "scored":
         return score.status
     return value_text(score.raw, score.value, metric.unit if metric else "", metric.threshold if metric else None)
+
+
+def column_note(metric: Metric | None) -> str:
+    """Return what the head of a column of scores says below its name: their scale, if it is no share, and their threshold."""
+    if metric is None:
+        return ""
+    limit = "" if metric.threshold is None else limit_text(metric.direction, metric.threshold)
+    return ", ".join(filter(None, (metric.unit if scale_ends(metric.unit) else "", limit)))
+
+
+def column_score(score: Score, metric: Metric | None) -> str:
+    """Format a score for a column whose head names the scale.
+
+    >>> column_score(Score(name="helpful", raw=4, value=0.75), Metric(name="helpful", unit="1..5"))
+    '4 (0.75)'
+    """
+    text = short_score(score, metric)
+    return text.replace(f" of {metric.unit}", "", 1) if metric and scale_ends(metric.unit) else text
 
 
 def score_kind(score: Score) -> Verdict | str:

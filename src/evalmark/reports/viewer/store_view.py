@@ -188,7 +188,7 @@ class StoreView:
     def _pass_rate(self, run: Run, counted: VerdictCounts) -> Share:
         """Return the pass rate of a run; a finished one has it computed once, since clusters of many cases take long."""
         rate = self._rates.get((run.id, run.finished))
-        if rate is None or not counted.by_case:
+        if rate is None:
             rate = pass_share(counted, is_clustered=_is_clustered(run))
             if run.status == "complete" and run.finished is not None:
                 self._rates.keep((run.id, run.finished), rate)
