@@ -23,7 +23,8 @@ from evalmark.store import open_store
 from .conftest import POLICY, a_run, asked, from_browser, keep, result, shown
 from .test_pages import checked
 
-OLD, NEW, MODELS = "20261121-101500-3f9a", "20261122-101500-aaaa", "20261123-101500-bbbb"
+OLDER, OLD = "20261120-101500-cccc", "20261121-101500-3f9a"
+NEW, MODELS = "20261122-101500-aaaa", "20261123-101500-bbbb"
 
 
 def later(number, **fields):
@@ -473,8 +474,8 @@ def test_scores_that_have_moved_are_said_on_the_page_of_the_run_and_of_the_compa
 def test_three_chosen_runs_stand_in_one_table_of_quality_cost_and_latency(app):
     page = found(app, f"?pick={NEW}&pick={OLD}&pick={MODELS}")
     assert "Quality against cost and latency: pass rate" in page
-    for name in (f"{MODELS} openai/a", f"{MODELS} openai/b", NEW, OLD):
-        assert f"<bdi>{name}</bdi>" in page
+    for name in ("models openai/a", "models openai/b", "2026-11-22 10:15:00", "2026-11-21 10:15:00"):
+        assert f"<bdi>{name}</bdi>" in page, "runs are named by what tells them apart, not by id"
     assert "Cost is unknown for all, and not compared." in page
     assert "not told apart from" in page
 
@@ -512,11 +513,30 @@ def test_several_baselines_are_one_family_of_tests_as_on_the_command_line(app, k
         assert f'href="/compare?run={NEW}&amp;baseline={one.baseline}">Cases' in text
         for change in one.targets:
             for row in comparison.change_rows(change):
-                assert f'<td class="num aside">{row.p}</td>' in text
-    is_open = [one == " open" for one in re.findall(r"<details( open)?><summary>All metrics", text)]
-    assert is_open == [one.outcome in ("better", "worse") for one in expected], "only metrics that decided unfold"
-    assert f"p is adjusted over all {expected[0].tests} tests" in text
+                assert f"{row.difference}</b>" in text
+                assert f'<td class="num aside">{row.p}</td>' in text, "of several targets, a table each"
+    assert f"p is adjusted for {expected[0].tests} tests" in text
+    assert "The tests are those of all these comparisons together;" in text
     assert f'href="/grid?run={OLD}&amp;run={MODELS}&amp;run={NEW}"' in text
+
+
+def test_baselines_with_one_target_stand_in_one_table_of_metrics(store):
+    two(store)
+    keep(store, a_run(OLDER, created="2026-11-20T10:15:00+00:00"), [result(number) for number in range(5)])
+    text = found(shown(store), f"?run={NEW}&baseline={OLD}&baseline={OLDER}")
+    for one in compare_several(store.run(NEW), [store.run(OLD), store.run(OLDER)]):
+        for row in comparison.change_rows(one.targets[0]):
+            assert f"{row.before} → {row.now} · p {row.p}</small>" in text
+    assert '<th scope="col">against <bdi>2026-11-20 10:15</bdi>' in text
+    assert '<th scope="row"><bdi>2026-11-20 10:15</bdi></th>' in text, "named by its time, not by its id"
+
+
+def test_runs_of_one_name_and_time_have_their_ids_beside(store):
+    two(store)
+    keep(store, a_run(OLDER), [result(number) for number in range(5)])  # as long ago as OLD
+    text = found(shown(store), f"?run={NEW}&baseline={OLD}&baseline={OLDER}")
+    for run in (OLD, OLDER):
+        assert f"against <bdi>2026-11-21 10:15:00 ({run})</bdi>" in text
 
 
 @pytest.mark.parametrize(

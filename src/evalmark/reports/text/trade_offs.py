@@ -43,7 +43,7 @@ def trade_off_rows(
     called = called or {}
     return [
         TradeOffRow(
-            name=one_line(called.get(row.name, row.name), 60),
+            name=_name(row.name, called),
             quality=mean_number(row.quality) if trade_offs.metric and row.quality is not None else percent(row.quality),
             interval=interval_text(row.interval) if trade_offs.metric else share_interval(row.interval),
             cost=GAP if row.cost.cost is None else money(row.cost.cost),
@@ -54,8 +54,12 @@ def trade_off_rows(
     ]
 
 
+def _name(name: str, called: Mapping[str, str]) -> str:
+    return one_line(called.get(name, name), 60)
+
+
 def _standing(row: TradeOff, called: Mapping[str, str], most: int | None) -> str:
-    others = ", ".join(one_line(called.get(name, name), 60) for name in row.others)
+    others = ", ".join(_name(name, called) for name in row.others)
     if most is not None and len(row.others) > most:
         others = f"{len(row.others):,} others"
     words = {"frontier": "on the frontier", "dominated": "dominated by", "not told apart": "not told apart from"}
@@ -99,8 +103,9 @@ def column_remarks(trade_offs: TradeOffs) -> Iterator[str]:
         yield f"{' and '.join(trade_offs.unknown).capitalize()} {are} unknown for all columns."
 
 
-def trade_off_remarks(trade_offs: TradeOffs) -> Iterator[str]:
-    """Yield what the standings mean, and which costs and times are unknown."""
+def trade_off_remarks(trade_offs: TradeOffs, called: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield what the standings mean, and which costs and times are unknown; `called` are shorter names."""
+    called = called or {}
     pairs = f"{count(trade_offs.tests, 'comparison')} of pairs" if trade_offs.tests else "comparisons of pairs"
     yield (
         f"Dominated: another target is better at the {100 * trade_offs.level:g} % level, adjusted over {pairs} (Holm), and neither "
@@ -111,8 +116,8 @@ def trade_off_remarks(trade_offs: TradeOffs) -> Iterator[str]:
         are = "is" if len(trade_offs.unknown) == 1 else "are"
         yield f"{' and '.join(trade_offs.unknown).capitalize()} {are} unknown for all, and not compared."
     if "cost" not in trade_offs.unknown and (rows := [row for row in trade_offs.rows if row.cost.cost is None]):
-        names = ", ".join(one_line(row.name, 60) for row in rows)
+        names = ", ".join(_name(row.name, called) for row in rows)
         yield f"No call of {names} has a known price: an unknown cost neither dominates nor is dominated."
     for row in trade_offs.rows:
         if row.cost.cost is not None and row.cost.unpriced:
-            yield f"{one_line(row.name, 60)}: price unknown for {count(row.cost.unpriced, 'output')}, left out of its cost."
+            yield f"{_name(row.name, called)}: price unknown for {count(row.cost.unpriced, 'output')}, left out of its cost."

@@ -32,6 +32,7 @@ from .comparisons import (
     prepared_comparisons,
     prepared_trade_offs,
 )
+from .grid import run_labels
 from .page_context import PageContext
 from .run_page import METRICS
 from .store_view import StoreView
@@ -94,15 +95,19 @@ def _several(view: StoreView, reference: str, named: Sequence[str]) -> Mapping[s
     if len(named) >= MOST_PICKED:
         messages.append(f"{len(named) + 1} runs were chosen; the first {MOST_PICKED} are compared.")
     baselines = list({one.run.id: one.run for one in found if one is not None and one.run is not None}.values())
-    values = {"run": run, "baselines": baselines, "message": " ".join(messages), "trouble": ""}
+    runs = [run, *baselines]
+    labels = run_labels(runs)
+    values = {"run": run, "baselines": baselines, "labels": labels, "message": " ".join(messages), "trouble": ""}
     values |= {"several": None, "trade_offs": None}
     if None in found or not baselines:
         return values
     try:
         values["several"] = prepared_comparisons(view, run, baselines)
-        return values | {"trade_offs": prepared_trade_offs(view, [run, *baselines])}
+        values["trade_offs"] = found_trade_offs = prepared_trade_offs(view, runs)
     except EvalmarkError as error:
         return values | {"trouble": str(error)}
+    rows = found_trade_offs.rows if found_trade_offs else ()
+    return values | {"called": {row.name: row.name.replace(row.run, labels[row.run], 1) for row in rows}}
 
 
 def case_values(

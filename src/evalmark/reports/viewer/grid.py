@@ -162,6 +162,13 @@ def run_label(run: Run, runs: Sequence[Run]) -> str:
     return run.created[:characters].replace("T", " ")
 
 
+def run_labels(runs: Sequence[Run]) -> dict[str, str]:
+    """Return the label of each run by its id, with the id where another run has the same label."""
+    labels = {run.id: run_label(run, runs) for run in runs}
+    times = Counter(labels.values())
+    return {run: label if times[label] == 1 else f"{label} ({run})" for run, label in labels.items()}
+
+
 def runs_of_folder(view: StoreView, run: Run) -> list[Run]:
     """Return the runs of other suites in the same folder, with the same datasets and metrics; of each suite the nearest in time."""
     if not run.suite or not run.datasets:
