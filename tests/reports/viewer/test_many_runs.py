@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark.core.values.run import Metric
+from evalmark.core.values.spending import Spending
 from evalmark.reports.viewer.app import starlette_app
 from evalmark.reports.viewer.background import BackgroundFigures
 from evalmark.reports.viewer.compare_page import MOST_RUNS
 from evalmark.reports.viewer.page_context import PageContext
+from evalmark.reports.viewer.runs_page import run_groups
 from evalmark.reports.viewer.store_view import StoreView
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.sqlite import open_writable_file
@@ -168,6 +171,22 @@ def test_runs_are_grouped_with_the_newest_figure_of_each_group(grouped, group, r
     assert headings(text) == names
 
 
+def test_runs_are_grouped_by_the_models_under_test_not_by_their_judges():
+    judge = Metric(name="correct", judge="large")
+    runs = [
+        a_run("a", target="app:bot", metrics=(judge,), spending=(Spending(model="small"), Spending(model="large"))),
+        a_run("b", target="sort@large, sort@small", metrics=(judge,), spending=(Spending(model="large"),)),
+        a_run("c", target="app:bot", metrics=(judge,), spending=(Spending(model="large"),)),
+        a_run("d", target="app:bot", spending=(Spending(model="small"),)),
+    ]
+    groups = run_groups(runs, "model")
+    assert [(group.name, [run.id for run in group.runs]) for group in groups] == [
+        ("small", ["a", "d"]),
+        ("large", ["b"]),
+        ("", ["c"]),
+    ]
+
+
 def test_groups_go_along_with_a_search_pages_and_columns(grouped, monkeypatch):
     monkeypatch.setattr("evalmark.reports.viewer.runs_page.SIZE", 2)
     text = page(grouped, "/?group=target&text=faq&columns=run&columns=verdict&page=2")
@@ -191,7 +210,7 @@ def test_groups_go_along_with_a_search_pages_and_columns(grouped, monkeypatch):
 @pytest.mark.parametrize(
     ("query", "heads"),
     [
-        ("", ["Run", "Dataset", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost", "Time"]),
+        ("", ["Run", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost", "Time"]),
         ("?columns=run", ["Run", "Passed 95 % interval"]),
         ("?columns=run&columns=time&columns=cost", ["Run", "Passed 95 % interval", "Cost", "Time"]),
         ("?columns=nonsense", ["Run", "Passed 95 % interval"]),

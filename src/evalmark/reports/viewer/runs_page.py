@@ -12,7 +12,7 @@ from evalmark.core.money import money
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run, RunStatus
 from evalmark.core.values.session import seconds_between
-from evalmark.core.values.spending import total_spending
+from evalmark.core.values.spending import Spending, total_spending
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import RUN_COLUMNS, RUN_GROUPS, RunQuery, parse_run_query
 
@@ -78,6 +78,7 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         "page": paging.page,
         "pages": paging.pages,
         "models_of": models_of,
+        "judges_of": judges_of,
         "cost_of": cost_of,
         "seconds_of": seconds_of,
         "suite_of": suite_of,
@@ -86,7 +87,7 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:
-    """Runs of one suite or target, or with the same tags, the newest first."""
+    """Runs of one suite, target or model, or with the same tags, the newest first."""
 
     name: str
     """Empty if they have none."""
@@ -105,6 +106,7 @@ def run_groups(runs: Sequence[Run], by: str) -> list[RunGroup]:
     keys: Mapping[str, Callable[[Run], str]] = {
         "suite": suite_of,
         "target": lambda run: run.target,
+        "model": lambda run: ", ".join(models_of(run, run.spending)),
         "tags": lambda run: ", ".join(run.tags),
     }
     by_key: dict[str, list[Run]] = {}
@@ -149,11 +151,16 @@ def _shared_names(suites: Mapping[str, Sequence[RunLine]]) -> frozenset[str]:
     return frozenset(name for name, number in names.items() if number > 1)
 
 
-def models_of(line: RunLine) -> list[tuple[str, bool]]:
-    """List the models that a run called, and whether each is a judge; a judge may be the target's model too."""
-    judges = [one_line(metric.judge) for metric in line.run.metrics if metric.judge]
-    called = [one_line(one.model) for one in line.spending]
-    return [(name, name in judges) for name in dict.fromkeys([*called, *judges])]
+def judges_of(run: Run) -> list[str]:
+    """List the models that judge a run."""
+    return list(dict.fromkeys(one_line(metric.judge) for metric in run.metrics if metric.judge))
+
+
+def models_of(run: Run, spending: Sequence[Spending]) -> list[str]:
+    """List the models that a run called, without those that only judge: a target on a model ends with its name."""
+    judges, targets = judges_of(run), run.target.split(", ")
+    called = dict.fromkeys(one_line(one.model) for one in spending)
+    return [name for name in called if name not in judges or any(one.endswith(name) for one in targets)]
 
 
 def cost_of(line: RunLine) -> str:

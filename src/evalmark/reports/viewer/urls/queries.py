@@ -82,7 +82,7 @@ RUN_COLUMNS = {
     "time": "Time",
 }
 """Columns of the list of runs beside the run and its pass rate, and their names."""
-RUN_GROUPS = {"": "none", "suite": "suite", "target": "target", "tags": "tags"}
+RUN_GROUPS = {"": "none", "suite": "suite", "target": "target", "model": "model", "tags": "tags"}
 """What runs of the list are grouped by, and its name."""
 
 
