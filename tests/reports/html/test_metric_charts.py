@@ -65,7 +65,7 @@ def test_intervals_of_kappa_and_of_the_area_count_what_is_independent(cluster, r
     around = auc_interval(area, len(good), len(bad))
     _, roc = charts.kinds["judge"]
     assert charts.agreement.rows[0][3] == interval_ends(kappa)
-    assert f"AUC {area:.3f} ({around.low:.3f} \N{EN DASH} {around.high:.3f}, Newcombe)" in roc.notes[0]
+    assert f"AUC {area:.3f} (95 % interval {around.low:.3f} \N{EN DASH} {around.high:.3f})" in roc.notes[0]
 
 
 def test_numbers_without_known_ends_are_not_set_beside_labels_by_the_few_from_0_to_1():

@@ -85,7 +85,7 @@ def _row_marks(row: IntervalRow, places: Sequence[float], y: float) -> list[Mark
 
 PEOPLE = "people"
 """The source of labels, as a part of sentences."""
-_HEADS = ("", "agree", "kappa", "95 % interval", "alpha", "95 % interval", "outputs")
+_HEADS = ("", "agree", "kappa", "95 % interval of kappa", "alpha", "95 % interval of alpha", "outputs")
 _CONFUSION = ("good, passed", "good, failed", "bad, passed", "bad, failed")
 _GAPS = (GAP,) * len(_CONFUSION)
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evalmark.core.text import count, one_line
-from evalmark.reports.text import calibration
-from evalmark.reports.text.numbers import limit_text, percent
+from evalmark.reports.text.numbers import interval_ends, limit_text, percent
 from evalmark.stats.agreement.roc import Direction, RocPoint, auc, auc_interval, roc_points
 from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval
@@ -127,7 +126,8 @@ def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[Ro
 def _area(curve: RocCurve) -> str:
     if curve.area is None:
         return ""
-    interval = "" if curve.interval is None else calibration.interval_with_method(curve.interval)
+    ends = interval_ends(curve.interval, "z.3f")
+    interval = f" (95 % interval {ends})" if ends else ""
     last = curve.points[-1]
     return f"AUC {curve.area:z.3f}{interval}, of {last.good:,} good and {last.bad:,} bad outputs"
 
