@@ -117,15 +117,29 @@ def _scores(example: FlipExample, metrics: dict[str, Metric]) -> list[CaseScore]
 
 
 def _case_score(old: Score, new: Score, metric: Metric | None) -> CaseScore:
-    gain = None if old.value is None or new.value is None else new.value - old.value
-    went: CaseOutcome | None = None
-    if gain is not None:
-        is_same = is_unchanged(old.value or 0.0, new.value or 0.0, in_units=False)
-        went = "same" if is_same else "better" if (gain > 0) == (new.direction == "higher") else "worse"
+    before, now = _number(old), _number(new)
+    in_units = old.value is None and new.value is None
+    went, difference = None, ""
+    if before is not None and now is not None and in_units == (new.value is None):
+        is_better = (now > before) == (new.direction == "higher")
+        went = _outcome(is_better, is_same=is_unchanged(before, now, in_units=in_units))
+        if not isinstance(new.raw, bool):
+            difference = with_minus(f"{now - before:{'+z.3g' if in_units else '+z.3f'}}")
     return CaseScore(
         metric=one_line(new.name, 60),
         before=short_score(old, metric),
         now=short_score(new, metric),
-        difference="" if gain is None or isinstance(new.raw, bool) else with_minus(f"{gain:+z.3f}"),
+        difference=difference,
         went=went,
     )
+
+
+def _outcome(is_better: bool, *, is_same: bool) -> CaseOutcome:
+    return "same" if is_same else "better" if is_better else "worse"
+
+
+def _number(score: Score) -> float | None:
+    """Return the value of a score, or what it measured in its unit."""
+    if score.value is not None or score.status != "scored" or isinstance(score.raw, bool):
+        return score.value
+    return score.raw if isinstance(score.raw, int | float) else None
