@@ -183,5 +183,5 @@ def test_figures_on_another_scale_than_the_newest_are_left_out():
 def test_each_of_several_suites_has_a_line_those_of_the_newest_runs_first(n):
     share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
     found = [TrendRun(place=k, description="r", series=f"s{k % n}", passed=share) for k in range(18)]
-    lines = pass_rate_lines(found)
+    lines = pass_rate_lines(found, {})
     assert [line.name for line in lines] == [f"s{k % n}" for k in range(17, 17 - min(n, 6), -1)]

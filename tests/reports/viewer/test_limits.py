@@ -1,9 +1,11 @@
 """The page of trends draws control limits, and the list of runs marks a run outside of them."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from evalmark import Score
 from evalmark.core.values.run import OUTSIDE_LIMITS, Metric
 from evalmark.reports.viewer.urls.paths import run_path
 
@@ -24,7 +26,9 @@ def fallen(store):
 
 def test_the_chart_says_which_run_is_outside_of_which_limit(fallen):
     page = from_browser(fallen, "/trends?of=pass+rate").text
-    assert re.search(r"worse run-10 ?: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", words(page))
+    assert re.search(
+        r"worse 2026-11-21 10:15:00 UTC ?: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", words(page)
+    )
     chart = page[page.index("Pass rate over runs") : page.index("</svg>", page.index("Pass rate over runs"))]
     assert "1 run outside of the control limits" in chart
     assert chart.count('class="cut"') >= 1
@@ -43,12 +47,26 @@ def test_a_run_outside_is_called_by_the_name_that_its_user_gave_it(store):
 
 def test_the_newest_run_outside_stands_above_the_charts(fallen):
     page = re.sub(r"<[^>]*>", "", from_browser(fallen, "/trends").text.partition('<ul class="panels"')[0])
-    assert "worse run-10: pass rate 45\u00a0%, below the limit" in page
+    assert "worse 2026-11-21 10:15:00 UTC: pass rate 45\u00a0%, below the limit" in page
 
 
-def test_the_id_in_a_sentence_about_limits_is_a_link_to_the_run(fallen):
+def test_the_time_in_a_sentence_about_limits_is_a_link_to_the_run_which_is_named_once(fallen):
     page = from_browser(fallen, "/trends").text
-    assert f'<a href="{run_path("run-10")}"><code>run-10</code></a>: pass rate 45\u00a0%, below the limit' in page
+    (link,) = re.findall(rf'<a href="{run_path("run-10")}">(<time [^>]*>2026-11-21 10:15:00 UTC</time></a>[^<]*)', page)
+    assert ": pass rate 45\u00a0%, below the limit" in link
+
+
+def test_a_run_outside_of_several_limits_is_named_once(store):
+    for number in range(11):
+        polite = Score(name="polite", raw=0.2 if number == 10 else 0.9, value=0.2 if number == 10 else 0.9)
+        results = [replace(one, scores=(*one.scores, polite)) for one in answered(18 if number == 10 else 36, 40)]
+        metrics = (Metric(name="correct"), Metric(name="polite"))
+        keep(store, a_run(f"run-{number:02}", metrics=metrics, given_name=f"night {number}"), results)
+    (limits,) = re.findall(
+        r'<section class="outside".*?</section>', from_browser(shown(store), "/trends").text, re.DOTALL
+    )
+    assert limits.count("night 10") == 1
+    assert re.search(r"worse night 10 ?: pass rate 45 %, below .*; polite 0.200, below", words(limits))
 
 
 def test_the_list_of_runs_marks_it_and_leads_to_the_chart(fallen):

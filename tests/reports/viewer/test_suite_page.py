@@ -54,6 +54,21 @@ def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its
     assert "4 tokens" in panels["Tokens of a trial"]
 
 
+def test_a_suite_is_found_by_its_name_too(pages):
+    text = page(pages, "/trends?suite=squares")
+    assert "belongs to the suite" not in words(text)
+    assert 'value="faq.yaml" selected' in text
+
+
+def test_of_all_suites_each_run_has_its_rate_in_the_one_column_and_its_suite_by_name_in_the_chart(store):
+    keep(store, suite_run(0), [result(case) for case in range(9)])
+    keep(store, replace(suite_run(1), suite="large.yaml", name="large"), [result(case) for case in (1, 2, 4)])
+    text = page(shown(store), "/trends?suite=*")
+    assert re.findall(r'<th scope="col" class="num"><bdi>(.*?)</bdi>', text) == ["Pass rate"]
+    assert len(re.findall(r'<td class="num">\d', text)) == 2
+    assert ">large</text>" in text, "not its file"
+
+
 def test_a_suite_that_no_run_belongs_to_is_not_replaced_silently(pages):
     text = words(page(pages, "/trends?suite=other.yaml"))
     assert "belongs to the suite “ other.yaml ”" in text or "belongs to the suite “other.yaml”" in text

@@ -90,10 +90,14 @@ def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, 
         high=max(0.5, len(days) - 0.5),
         ticks=(0.0, 1.0),
         start=_LEFT,
-        end=WIDE - _RIGHT - (_NAMES if names else 0),
+        end=WIDE - (_RIGHT + _NAMES if names else _LEFT),
     )
     up = _value_axis(points, unit)
-    parts = [*y_axis(up, _LEFT, across.end, metric), *_scale_at_end(across, up), *_days(days, across)]
+    parts = [
+        *y_axis(up, _LEFT, across.end, metric),
+        *_scale_at_end(across, up, inside=names),
+        *_days(days, across),
+    ]
     for number, line in enumerate(lines):
         parts += _drawn(line, number, across, up)
     if names:
@@ -134,10 +138,11 @@ def _days(days: Sequence[str], across: Axis) -> list[Markup]:
     return parts
 
 
-def _scale_at_end(across: Axis, up: Axis) -> list[Markup]:
-    """Draw the scale again beside the newest run; the style sheet shows it where the chart scrolls."""
+def _scale_at_end(across: Axis, up: Axis, *, inside: bool) -> list[Markup]:
+    """Draw the scale again at the newest run, inside where names of lines are outside; the style sheet shows it where the chart scrolls."""
+    x, below, anchor = (across.end - 2, -4, "end") if inside else (across.end + 6, 4, "start")
     labelled = zip(up.ticks, up.words, strict=True)
-    return [text_element(across.end - 2, up.at(tick) - 4, text, "at-end", anchor="end") for tick, text in labelled]
+    return [text_element(x, up.at(tick) + below, text, "at-end", anchor) for tick, text in labelled]
 
 
 def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]:
@@ -327,12 +332,12 @@ def trend_lines(trend_runs: Sequence[TrendRun], name: str, label: str = WHOLE) -
     return lines, kinds[0][0] if kinds else ""
 
 
-def pass_rate_lines(trend_runs: Sequence[TrendRun]) -> list[TrendLine]:
-    """Build a pass-rate line for each series, newest first."""
+def pass_rate_lines(trend_runs: Sequence[TrendRun], titles: Mapping[str, str]) -> list[TrendLine]:
+    """Build a pass-rate line for each series, newest first; `titles` say what the series are called."""
     lines = []
     for series in dict.fromkeys(trend_run.series for trend_run in reversed(trend_runs)):
         own = [trend_run for trend_run in trend_runs if trend_run.series == series]
-        lines += [line for line in trend_lines(own, BY_RATE, label=series)[0][:1] if line.points]
+        lines += [line for line in trend_lines(own, BY_RATE, label=titles.get(series, series))[0][:1] if line.points]
     return lines[:DASHES]
 
 

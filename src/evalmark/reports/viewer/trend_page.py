@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
@@ -18,6 +19,7 @@ from evalmark.reports.html.trend_chart import (
     DASHES,
     RunMetrics,
     TrendLine,
+    TrendPoint,
     TrendRun,
     draw_trend,
     limit_line,
@@ -58,8 +60,11 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     with view.figures.give_way():
         recent = view.store.runs(_LOOKED_AT)
         suites = list(dict.fromkeys(map(suite_of, recent)))
+        if suite not in suites:  # the name of a suite stands for its newest file
+            suite = next((suite_of(run) for run in recent if run.name == suite), suite)
         unknown = "" if suite in (*suites, EVERY) else suite
         suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
+        titles = suite_titles(recent)
         several = suites[:DASHES] if suite == EVERY else [suite]
         runs = [run for run in recent if suite_of(run) in several]
         lines = view.lines(runs[:MOST][::-1])
@@ -72,7 +77,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     ids = [line.run.id for line in lines]
     trends, unit = trend_lines(trend_runs, name)
     if suite == EVERY:
-        trends = pass_rate_lines(trend_runs)
+        trends = pass_rate_lines(trend_runs, titles)
     days = [one_line(line.run.created[:10]) for line in lines]
     limits = [] if suite == EVERY or not lines else _limits(view, recent, lines)
     drawn = [one for one in limits or () if (one.metric or BY_RATE) == name]
@@ -89,13 +94,13 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "newest_whole": whole[-1] if whole and whole[-1] is not lines[-1] else None,
         "outcomes": {one.outcome for one in panel_runs},
         "limits": [(line.name, draw_trend([line], days, one_line(name, 60), unit=unit)) for line in limit_lines],
-        "outside": [(change, *_split_run(line, shown)) for change, line in outside_lines(shown)],
+        "outside": list(_outside_runs(shown)),
         "starts": [_split_run(line, shown) for line in start_lines(drawn)],
         "has_limits": bool(limits),
         "false_alarms": false_alarm_sentence(limits or ()),
         "limits_wait": limits is None,
         "suites": suites,
-        "suite_titles": suite_titles(recent),
+        "suite_titles": titles,
         "unknown": unknown,
         "looked_at": _LOOKED_AT,
         "every": EVERY,
@@ -105,8 +110,9 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "trends": trends,
         "chart": Markup() if shows_all else draw_trend(trends, days, one_line(name, 60), unit=unit),
         "run_name": next((line.run.name for line in reversed(lines)), ""),
+        "heads": [line.name for line in trends] if len(trends) > 1 and suite != EVERY else [],
         "rows": [
-            (line, trend_run, points_of(trend_run, trends))
+            (line, trend_run, _cells(points_of(trend_run, trends), suite))
             for line, trend_run in zip(reversed(lines), reversed(trend_runs), strict=True)
         ],
         "left_out": len(runs) - len(lines),
@@ -117,6 +123,19 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
 def is_whole(run: Run) -> bool:
     """Return whether a run ended with all cases of its suite."""
     return run.status == "complete" and not run.is_part
+
+
+def _cells(points: Sequence[TrendPoint | None], suite: str) -> Sequence[TrendPoint | None]:
+    """Return a run's points, one for each column; of all suites, a run has a point on the line of its own."""
+    return [next(filter(None, points), None)] if suite == EVERY else points
+
+
+def _outside_runs(series: Sequence[MetricSeries]) -> Iterator[tuple[str, Run | None, str]]:
+    """Yield each run that is outside of control limits, and all that is to say about it."""
+    lines = [(change, *_split_run(line, series)) for change, line in outside_lines(series)]
+    for (change, _), several in groupby(lines, lambda found: (found[0], found[1] and found[1].id)):
+        found = list(several)
+        yield change, found[0][1], ": " + "; ".join(sentence.removeprefix(": ") for _, _, sentence in found)
 
 
 def _split_run(sentence: str, series: Sequence[MetricSeries]) -> tuple[Run | None, str]:
