@@ -237,6 +237,8 @@ def test_a_run_that_is_deleted_meanwhile_is_missing(store):
     found(app, f"?run={NEW}&baseline={OLD}")
     store.forget(OLD)
     assert from_browser(app, f"/compare?run={NEW}&baseline={OLD}").status == 404
+    assert "The store has no other run yet" in found(app, f"?run={NEW}")
+    keep(store, a_run(MODELS, name="other", suite="other.yaml", created="2026-11-20T10:15:00+00:00"), [result(1)])
     assert "There is no earlier complete run" in found(app, f"?run={NEW}")
 
 

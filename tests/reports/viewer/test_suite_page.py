@@ -54,6 +54,38 @@ def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its
     assert "4 tokens" in panels["Tokens of a trial"]
 
 
+def test_the_pass_rate_of_each_tag_is_a_small_chart_with_intervals_and_a_column(store):
+    for number in range(2):
+        tagged = [
+            replace(one, trial=replace(one.trial, case=replace(one.trial.case, tags=tags)))
+            for case, tags in enumerate([("refund",), ("refund", "urgent"), (), ("urgent",), ("refund",)])
+            for one in [result(case)]
+        ]
+        keep(store, suite_run(number), tagged)
+    app = shown(store)
+    assert "of=pass+rate+by+tag" in page(app, "/trends?suite=faq.yaml")
+    text = page(app, "/trends?suite=faq.yaml&of=pass+rate+by+tag")
+    panels = cards(text)
+    assert [*panels] == ["refund", "urgent"]
+    assert all(
+        re.findall(r'<a href="([^"]*)" tabindex="-1"', one) == [run_path(run) for run in RUNS[:2]]
+        for one in panels.values()
+    )
+    assert re.findall(r'<th scope="col" class="num"><bdi>(.*?)</bdi>', text) == ["refund", "urgent"]
+    assert "A trial with several tags counts for each." in words(text)
+    assert "control limits" not in words(text), "tags have none"
+
+
+def test_a_suite_of_one_run_says_nothing_of_control_limits(store):
+    keep(store, suite_run(0), [result(case) for case in range(9)])
+    text = words(page(shown(store), "/trends"))
+    assert "ontrol limits" not in text
+    home = page(shown(store), "/")
+    assert 'type="search"' not in home, "there is nothing to search"
+    assert "start evalmark run again" in words(home)
+    assert "2026-11-10 10:15:00 UTC \N{EN DASH}" not in text, "one day is no range"
+
+
 def test_a_suite_is_found_by_its_name_too(pages):
     text = page(pages, "/trends?suite=squares")
     assert "belongs to the suite" not in words(text)

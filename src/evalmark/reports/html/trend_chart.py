@@ -212,6 +212,9 @@ def _names(lines: Sequence[TrendLine], across: Axis, up: Axis) -> list[Markup]:
 
 
 BY_RATE = "pass rate"
+BY_TAG = "pass rate by tag"
+TAGS = 8
+"""Tags, those of the most runs and judged trials, whose pass rate is shown."""
 WHOLE = "all"
 """Name of the line of whole runs."""
 
@@ -281,6 +284,8 @@ def run_metrics(summary: Summary, verdict: GateVerdict) -> RunMetrics:
                 figures[part if several else "", metric.name] = MeasuredValue(
                     metric.mean, metric.interval, metric.n, unit, metric.unit
                 )
+    tagged = sorted(summary.by_tag.items(), key=lambda found: -found[1].pass_rate.n)[:TAGS]
+    figures |= {(tag, BY_TAG): _rate(counts.pass_rate) for tag, counts in tagged}
     return RunMetrics(
         outcome=verdict.outcome if verdict.gated else "",
         figures={key: value for key, value in figures.items() if value is not None},
@@ -296,7 +301,7 @@ def _rate(share: Share) -> MeasuredValue | None:
 def parts_of(trend_runs: Sequence[TrendRun], name: str) -> list[str]:
     """List the parts with a value of this name: the whole run first, then the most frequent."""
     counts = Counter(part for trend_run in reversed(trend_runs) for part in _parts(trend_run, name))
-    return sorted(counts, key=lambda part: (part != "", -counts[part]))[:DASHES]
+    return sorted(counts, key=lambda part: (part != "", -counts[part]))[: TAGS if name == BY_TAG else DASHES]
 
 
 def _parts(trend_run: TrendRun, name: str) -> Iterator[str]:

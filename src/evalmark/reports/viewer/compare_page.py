@@ -251,6 +251,8 @@ def _baseline(view: StoreView, run: Run, query: ComparisonQuery, recent: Sequenc
     if query.against:
         return run, ""
     earlier = choose_baseline(run, recent)
+    if earlier is None and len(recent) == 1 and view.store.progress().runs == 1:
+        return None, "The store has no other run yet: start evalmark run again, and compare the two."
     return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
 
 

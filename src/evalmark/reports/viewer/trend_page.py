@@ -16,13 +16,16 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.spending import total_spending
 from evalmark.reports.html.trend_chart import (
     BY_RATE,
+    BY_TAG,
     DASHES,
+    TAGS,
     RunMetrics,
     TrendLine,
     TrendPoint,
     TrendRun,
     draw_trend,
     limit_line,
+    parts_of,
     pass_rate_lines,
     points_of,
     trend_lines,
@@ -70,10 +73,11 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         lines = view.lines(runs[:MOST][::-1])
     metrics = listed.of(lines)
     names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
-    measures = [BY_RATE, *(names if suite != EVERY else ())]
+    trend_runs = [_trend_run(place, line, metrics.get(line.run.id)) for place, line in enumerate(lines)]
+    tagged = [BY_TAG] if parts_of(trend_runs, BY_TAG) else []
+    measures = [BY_RATE, *((*tagged, *names) if suite != EVERY else ())]
     shows_all = suite != EVERY and name not in measures
     name = name if name in measures else BY_RATE
-    trend_runs = [_trend_run(place, line, metrics.get(line.run.id)) for place, line in enumerate(lines)]
     ids = [line.run.id for line in lines]
     trends, unit = trend_lines(trend_runs, name)
     if suite == EVERY:
@@ -85,7 +89,11 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         trends = [with_limits(trends[0], drawn[0], ids)]
     limit_lines = [limit_line(one, trend_runs, ids) for one in drawn] if len(trends) > 1 else []
     panel_runs = [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]
-    panels = list(suite_panels(trend_runs, lines, measures, limits or ())) if shows_all else []
+    panels: list[TrendPanel] = []
+    if shows_all:
+        panels = list(suite_panels(trend_runs, lines, [one for one in measures if one != BY_TAG], limits or ()))
+    elif name == BY_TAG:
+        panels = [TrendPanel(title=one.name, unit=unit, lines=[_panel_line(one, name, lines, ())]) for one in trends]
     whole = [line for line in lines if is_whole(line.run)]
     shown = limits or () if shows_all else drawn
     return {
@@ -96,7 +104,11 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "limits": [(line.name, draw_trend([line], days, one_line(name, 60), unit=unit)) for line in limit_lines],
         "outside": list(_outside_runs(shown)),
         "starts": [_split_run(line, shown) for line in start_lines(drawn)],
-        "has_limits": bool(limits),
+        "has_limits": _has_limits(shown),
+        "by_tag": BY_TAG,
+        "most_tags": TAGS,
+        "has_tags": bool(tagged),
+        "measure_title": measure_title,
         "false_alarms": false_alarm_sentence(limits or ()),
         "limits_wait": limits is None,
         "suites": suites,
@@ -108,7 +120,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "measures": measures,
         "name": name,
         "trends": trends,
-        "chart": Markup() if shows_all else draw_trend(trends, days, one_line(name, 60), unit=unit),
+        "chart": Markup() if panels else draw_trend(trends, days, one_line(name, 60), unit=unit),
         "run_name": next((line.run.name for line in reversed(lines)), ""),
         "heads": [line.name for line in trends] if len(trends) > 1 and suite != EVERY else [],
         "rows": [
@@ -145,6 +157,12 @@ def _split_run(sentence: str, series: Sequence[MetricSeries]) -> tuple[Run | Non
     return runs.get(name), sentence.removeprefix(name)
 
 
+def _has_limits(series: Sequence[MetricSeries]) -> bool:
+    """Return whether a run has control limits: the first runs of a series have none."""
+    points = (one.point for several in series for one in several.runs)
+    return any(end is not None for point in points for end in (point.low, point.high))
+
+
 def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) -> list[MetricSeries] | None:
     """Return each metric of a suite with its control limits; None while they are computed."""
     runs = runs_of_series(lines[-1].run, recent)
@@ -166,8 +184,7 @@ def suite_panels(
         trends, unit = trend_lines(trend_runs, name)
         drawn = [_panel_line(line, name, lines, limits if len(trends) == 1 else ()) for line in trends if line.points]
         if drawn:
-            title = "Pass rate" if name == BY_RATE else name
-            yield TrendPanel(title=title, measure=name, unit=unit, lines=drawn)
+            yield TrendPanel(title=measure_title(name), measure=name, unit=unit, lines=drawn)
     costs = {place: _cost_point(line) for place, line in enumerate(lines)}
     if known := {place: point for place, point in costs.items() if point is not None}:
         yield TrendPanel(title="Cost of a trial", note="judges included", unit="dollars", lines=[("cost", known)])
@@ -177,6 +194,11 @@ def suite_panels(
     times = [("median", "median_seconds"), ("95th percentile", "p95_seconds")]
     if drawn := [(title, points) for title, field in times if (points := _time_points(trend_runs, field))]:
         yield TrendPanel(title="Time of an output", note=drawn[0][0], unit="seconds", lines=drawn)
+
+
+def measure_title(name: str) -> str:
+    """Return a measure as a heading: the name of a metric is left as it is."""
+    return name.capitalize() if name in (BY_RATE, BY_TAG) else name
 
 
 def _panel_line(
