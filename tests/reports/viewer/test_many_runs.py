@@ -171,6 +171,15 @@ def test_runs_are_grouped_with_the_newest_figure_of_each_group(grouped, group, r
     assert headings(text) == names
 
 
+def test_a_dataset_that_all_runs_have_is_named_once(store):
+    for number in range(2):
+        keep(store, a_run(f"run-{number}", created=f"2026-11-2{number}T10:15:00+00:00"), [result(number)])
+    said = words(page(shown(store), "/"))
+    assert said.count("squares.jsonl") == 1
+    assert "All on squares.jsonl" in said
+    assert "squares.jsonl" not in words(page(shown(store), "/?columns=run&columns=verdict"))
+
+
 def test_runs_are_grouped_by_the_models_under_test_not_by_their_judges():
     judge = Metric(name="correct", judge="large")
     runs = [
