@@ -414,7 +414,8 @@ def test_a_run_of_a_comparison_that_is_not_there_is_named_without_the_path_of_th
     ("address", "links"),
     [
         (f"{PAGE}/results/999", [f"{PAGE}#cases", "/"]),
-        ("/runs/none", ["/"]),
+        ("/runs/none", [PAGE, "/"]),
+        ("/compare?run=none", ["/compare", "/"]),
         ("/runs/none/results/3", ["/"]),
         ("/sessions/none", ["/sessions", "/"]),
     ],

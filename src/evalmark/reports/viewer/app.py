@@ -135,6 +135,12 @@ def _around(context: PageContext, path: str) -> Iterator[tuple[str, str]]:
             with suppress(EvalmarkError):
                 run = context.view.store.run(decode_name(name))
                 yield f"{run_path(run.id)}#cases", f"Cases of {one_line(run.name, 60) or run.id}"
+        case ["runs", _]:
+            with suppress(EvalmarkError):  # the header of the newest run may be damaged
+                for run in context.view.store.runs(1):
+                    yield run_path(run.id), f"The newest run: {one_line(run.name, 60) or run.id}"
+        case ["compare"]:
+            yield "/compare", "Choose the runs to compare"
         case ["sessions", _, *_]:
             yield "/sessions", "All sessions"
         case ["label", *_]:
