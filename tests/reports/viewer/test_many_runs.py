@@ -17,7 +17,7 @@ from evalmark.reports.viewer.store_view import StoreView
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.sqlite import open_writable_file
 from evalmark.storage.queries.filter import ResultFilter
-from evalmark.storage.results.stored_runs import encode_run
+from evalmark.storage.results.stored_runs import insert_run
 from evalmark.store import open_store
 
 from .conftest import POLICY, a_run, asked, keep, result, shown
@@ -51,13 +51,8 @@ def crowded(tmp_path_factory):
         keep(store, a_run(NEW), [later(n) for n in range(12)])
         newest = replace(a_run(), datasets=store.run(NEW).datasets, status="complete", results=())
         with closing(open_writable_file(path, lambda _: None)) as db, transaction(db):
-            db.executemany(
-                "insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, 'complete', 1, ?)",
-                (
-                    (f"later-{n}", newest.plan, newest.suite, encode_run(replace(newest, id=f"later-{n}")))
-                    for n in range(LATER)
-                ),
-            )
+            for n in range(LATER):
+                insert_run(db, replace(newest, id=f"later-{n}"), "complete")
         yield Watched(store)
 
 

@@ -315,15 +315,25 @@ class TestFinding:
         with pytest.raises(StoreError, match="no runs in this store yet"):
             store.run("last")
 
-    def test_runs_come_newest_first_whatever_the_clock_said(self, store):
+    def test_runs_come_by_the_time_they_were_made_and_not_by_arrival(self, store):
         for name, created in [
-            ("b", "2038-01-20T00:00:00Z"),
-            ("a", "1970-01-01T00:00:00Z"),
-            ("c", "2026-10-25T01:30:00Z"),
+            ("noon", "2026-11-21T12:00:00Z"),
+            ("imported without a time", ""),
+            ("imported, of last year", "2025-10-25T01:30:00Z"),
+            ("eleven in UTC", "2026-11-21T13:00:00+02:00"),
+            ("noon, arrived later", "2026-11-21T12:00:00Z"),
+            ("no time", "noon"),
         ]:
             record(store, sample.run(name, created=created), [])
-        assert [run.id for run in store.runs()] == ["c", "a", "b"]
-        assert [run.id for run in store.runs(limit=2)] == ["c", "a"]
+        order = ["noon, arrived later", "noon", "eleven in UTC", "imported, of last year"]
+        order += ["no time", "imported without a time"]
+        assert [run.id for run in store.runs()] == order
+        assert [run.id for run in store.runs(limit=2)] == order[:2]
+        assert [run.id for run in store.runs(before="noon")] == order[2:]
+        assert store.run("last").id == order[0]
+        assert store.run("s.yaml~3").id == order[3]
+        newer, older = store.runs_of_suite(store.run("eleven in UTC"), later=1, earlier=2)
+        assert ([run.id for run in newer], [run.id for run in older]) == (order[1:2], order[3:5])
 
     def test_the_runs_before_one_are_those_that_were_started_before_it(self, store):
         for name in "abcde":

@@ -11,7 +11,7 @@ from evalmark.stats.inference.argument_checks import check_arguments
 def choose_baseline(run: Run, runs: Iterable[Run]) -> Run | None:
     """Return the default baseline of a run; None if there is none.
 
-    It is the newest earlier run with the same name, suite and datasets that is complete and asked every case. A
+    It is the newest run that started earlier, with the same name, suite and datasets that is complete and asked every case. A
     run that leaves out cases may be compared with another one that does, and a shard with the same shard. `runs`
     are those of a store, the newest first. Results are not read, so the targets may differ.
     """

@@ -6,6 +6,7 @@ row raises an error.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -209,6 +210,20 @@ def storable(value: Any, depth: int = 0) -> Any:
         if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
             return [storable(item, depth + 1) for item in value]
         return f"(a {type(value).__name__} that cannot be stored: {type(error).__name__})"
+
+
+def sortable_time(moment: str) -> str:
+    """Return a time as text that sorts by time, in UTC; empty if it is unknown.
+
+    >>> sortable_time("2026-11-21T10:15:00+02:00"), sortable_time("last week")
+    ('2026-11-21T08:15:00.000000+00:00', '')
+    """
+    try:
+        read = datetime.fromisoformat(moment)
+        aware = read if read.tzinfo else read.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).isoformat(timespec="microseconds")
+    except (ValueError, OverflowError):
+        return ""
 
 
 def storable_text(value: Any) -> str:

@@ -1,8 +1,9 @@
 """The tables of a store, as numbered migration steps. Steps are appended and never edited."""
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import apsw
 from evalmark.core.errors import StoreError
 
 from .connection import Connection, FileConnection
+from .fields import sortable_time
 
 APPLICATION = 0x65766D6B
 """SQLite's `application_id` of every store: "evmk"."""
@@ -266,6 +268,18 @@ def s11_scores_in_own_units(db: Connection) -> None:
         db.execute(_SCORED.format(number="raw", condition=_WITHOUT_VALUE), run)
 
 
+def s12_time_of_runs(db: Connection) -> None:
+    """When runs were made, by which they are listed: an imported run is older than its number says."""
+    db.execute("alter table run add column created text not null default ''")  # in UTC, to sort; empty if unknown
+    rows: list[Any] = db.execute("select number, header from run").fetchall()
+    for number, header in rows:
+        with suppress(ValueError, TypeError, KeyError):  # a damaged header, which is reported when the run is read
+            db.execute(
+                "update run set created = ? where number = ?", (sortable_time(json.loads(header)["created"]), number)
+            )
+    db.execute("create index run_created on run(created, number)")
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
@@ -278,6 +292,7 @@ STEPS: tuple[Step, ...] = (
     s9_run_summaries,
     s10_stop_requests,
     s11_scores_in_own_units,
+    s12_time_of_runs,
 )
 
 

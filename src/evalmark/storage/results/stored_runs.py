@@ -12,13 +12,17 @@ from evalmark.core.values.run import Run, RunStatus, Shard
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.connection import NO_LIMIT, Connection, StoreLocation
 from evalmark.storage.database.field_specs import RUN, read_status
-from evalmark.storage.database.fields import dump_fields, from_sql, load_fields, sql_text, to_json
+from evalmark.storage.database.fields import dump_fields, from_sql, load_fields, sortable_time, sql_text, to_json
 from evalmark.storage.database.holder import WriterProcess, from_text, writer_has_ended
 
 from .run_ids import is_suite_reference, similar_ids, split_reference
 from .stored_results import ResultRow, StoredResults, decode_result, encode_result
 
 _HEADER = "select number, pass, status, holder, header from run"
+_NEWEST_FIRST = "order by created desc, number desc"
+"""An imported run stands where it was made, not where it arrived; of one second, and without a time, the last to arrive is first."""
+_PLACE = "(created, number)"
+_PLACE_OF = "(select created, number from run where id = ?)"
 
 
 def encode_run(run: Run) -> str:
@@ -38,6 +42,16 @@ def decode_run(text: str) -> Run:
 
 PackedRun = tuple[str, list[tuple[Any, ...]]]
 """A run as plain data, to be sent to another process."""
+
+
+def insert_run(db: Connection, run: Run, status: str, holder: str | None = None) -> int | None:
+    """Write the header of a new run, and return its row number; None if there is a run with its id."""
+    number: int | None = db.execute(
+        "insert into run (id, plan, suite, status, pass, holder, created, header) values (?, ?, ?, ?, 1, ?, ?, ?) "
+        "on conflict (id) do nothing returning number",
+        (run.id, sql_text(run.plan), sql_text(run.suite), status, holder, sortable_time(run.created), encode_run(run)),
+    ).get
+    return number
 
 
 def pack_run(run: Run) -> PackedRun:
@@ -68,9 +82,9 @@ def list_runs(
 
     With `before`, the id of a run, only runs that were started earlier; none if that run no longer exists.
     """
-    header = f"{_HEADER} where number < (select number from run where id = ?)" if before else _HEADER  # noqa: S608  texts of ours
+    header = f"{_HEADER} where {_PLACE} < {_PLACE_OF}" if before else _HEADER
     parameters = *([before] if before else ()), NO_LIMIT if limit is None else limit, offset
-    rows = db.execute(f"{header} order by number desc limit ? offset ?", parameters).fetchall()
+    rows = db.execute(f"{header} {_NEWEST_FIRST} limit ? offset ?", parameters).fetchall()
     return [_run(db, path, here, *row) for row in rows]
 
 
@@ -87,11 +101,10 @@ def runs_of_suite(
         later: the most runs after it.
         earlier: the most runs before it.
     """
-    same = f"{_HEADER} where suite = ? and json_extract(header, '$.name') = ? and number"
+    same = f"{_HEADER} where suite = ? and json_extract(header, '$.name') = ? and {_PLACE}"
     known = (sql_text(run.suite), sql_text(run.name), run.id)
-    place = "(select number from run where id = ?)"
-    after = db.execute(f"{same} > {place} order by number limit ?", (*known, later)).fetchall()
-    before = db.execute(f"{same} < {place} order by number desc limit ?", (*known, earlier)).fetchall()
+    after = db.execute(f"{same} > {_PLACE_OF} order by created, number limit ?", (*known, later)).fetchall()
+    before = db.execute(f"{same} < {_PLACE_OF} {_NEWEST_FIRST} limit ?", (*known, earlier)).fetchall()
     newer, older = ([_run(db, path, here, *row) for row in rows] for rows in (reversed(after), before))
     return newer, older
 
@@ -130,7 +143,7 @@ def find_number(db: Connection, path: StoreLocation, reference: str) -> int:
 
 def _find(db: Connection, path: StoreLocation, reference: str, notes: Callable[[str], None]) -> tuple[Any, ...]:
     base, back = split_reference(reference)
-    newest = "order by number desc limit 1 offset ?"
+    newest = f"{_NEWEST_FIRST} limit 1 offset ?"
     rows: list[tuple[Any, ...]] = [*db.execute(f"{_HEADER} where id = ?", (reference,))]
     if base == "last":
         rows = [*db.execute(f"{_HEADER} {newest}", (back,))]
@@ -151,8 +164,8 @@ def _find(db: Connection, path: StoreLocation, reference: str, notes: Callable[[
 
 
 _NAMED = (  # a damaged header must not hide the other runs
-    "select number from run where case when json_valid(header) then json_extract(header, '$.given_name') end = ? "
-    "order by number desc"
+    "select number from run "
+    "where case when json_valid(header) then json_extract(header, '$.given_name') end = ? " + _NEWEST_FIRST  # noqa: S608  texts of ours
 )
 
 
@@ -164,7 +177,7 @@ def _suites_like(db: Connection, file: str) -> list[str]:
 
 
 def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) -> str:
-    ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
+    ids = [row[0] for row in db.execute("select id from run " + _NEWEST_FIRST + " limit 1000")]  # noqa: S608  texts of ours
     base, back = split_reference(reference)
     if not ids:
         return f"{path}: there are no runs in this store yet; evalmark run SUITE stores one, or name another file with --store."
@@ -182,7 +195,6 @@ def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) 
 _OPEN = """
     where plan = ? and suite = ? and (status <> 'complete'
     or (? and exists (select 1 from result r where r.run = run.number and r.verdict = 'error' and r.pass > 0)))
-    order by run.number desc limit 1 offset ?
 """
 
 
@@ -197,7 +209,9 @@ def unfinished_run(
 ) -> Run | None:
     """Return the newest incomplete run of the same plan, suite and shard; with `errors`, also a complete one with errors."""
     for back in itertools.count():
-        row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors, back)).fetchone()
+        row = db.execute(
+            f"{_HEADER} {_OPEN} {_NEWEST_FIRST} limit 1 offset ?", (*map(sql_text, same), errors, back)
+        ).fetchone()
         run = None if row is None else _run(db, path, here, *row)
         if run is None or str(run.shard) == str(shard):
             return run

@@ -13,10 +13,9 @@ from evalmark.core.values.score import Result, VerdictListener
 from evalmark.storage.call_log.transfer import CallTransfer, add_run_spending
 from evalmark.storage.database.connection import Connection, SelectRows, StoreLocation
 from evalmark.storage.database.errors import store_errors
-from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.stored_results import encode_result
-from evalmark.storage.results.stored_runs import decode_run, encode_run
+from evalmark.storage.results.stored_runs import decode_run, insert_run
 from evalmark.storage.sessions.transfer import copy_label_samples, copy_labels
 
 from .run_transactions import names_of, put
@@ -68,11 +67,7 @@ def merge_shards(
     """
     damaged = 0
     with transaction(db):
-        number = db.execute(
-            "insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, 1, ?) "
-            "on conflict (id) do nothing returning number",
-            (whole.id, sql_text(whole.plan), sql_text(whole.suite), whole.status, encode_run(whole)),
-        ).get
+        number = insert_run(db, whole, whole.status)
         if number is None:
             _refuse_other(db, path, whole)
             return StoredMerge(is_new=False, labels=sum(_copy_new_labels(source, db, whole.id) for source in sources))

@@ -14,7 +14,7 @@ from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.holder import WriterProcess, from_text, to_text, writer_has_ended
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.stored_results import EncodedResult, ResultRow, encode_result, masked_result
-from evalmark.storage.results.stored_runs import decode_run, encode_run
+from evalmark.storage.results.stored_runs import decode_run, encode_run, insert_run
 
 IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
 """Columns that identify a result within its run."""
@@ -76,11 +76,7 @@ def start(db: Connection, path: StoreLocation, run: Run, holder: WriterProcess) 
     """
     with transaction(db):
         requests_in_flight.remove_stale_notes(db, path)
-        number = db.execute(
-            "insert into run (id, plan, suite, status, pass, holder, header) values (?, ?, ?, 'running', 1, ?, ?) "
-            "on conflict (id) do nothing returning number",
-            (run.id, sql_text(run.plan), sql_text(run.suite), to_text(holder), encode_run(run)),
-        ).get
+        number = insert_run(db, run, "running", to_text(holder))
         if number is None:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
         db.acquire_lock(number, 1)
@@ -95,11 +91,7 @@ def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
     """
     with transaction(db):
         for run in runs:
-            number = db.execute(
-                "insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, 1, ?) "
-                "on conflict (id) do nothing returning number",
-                (run.id, sql_text(run.plan), sql_text(run.suite), run.status, encode_run(run)),
-            ).get
+            number = insert_run(db, run, run.status)
             if number is None:
                 raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
             results = iter(run.results)

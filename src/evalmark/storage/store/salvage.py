@@ -19,7 +19,7 @@ from evalmark.storage.call_log.stored_tool_log import put
 from evalmark.storage.call_log.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 from evalmark.storage.database.connection import FileConnection
 from evalmark.storage.database.errors import store_errors
-from evalmark.storage.database.fields import read_int, sql_text
+from evalmark.storage.database.fields import read_int, sortable_time, sql_text
 from evalmark.storage.database.open import parse_store_location
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.sqlite import open_writable_file
@@ -170,8 +170,16 @@ class _Rescue:
     def _insert_run(self, number: int, run: Run, status: str, pass_: int) -> None:
         status = "complete" if status == "complete" else "interrupted"
         self.db.execute(
-            "insert into run (number, id, plan, suite, status, pass, header) values (?, ?, ?, ?, ?, ?, ?)",
-            (number, run.id, sql_text(run.plan), sql_text(run.suite), status, pass_, encode_run(run)),
+            "insert into run (number, id, plan, suite, status, pass, created, header) values (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                number,
+                run.id,
+                *map(sql_text, (run.plan, run.suite)),
+                status,
+                pass_,
+                sortable_time(run.created),
+                encode_run(run),
+            ),
         )
         self.known.add(number)
 

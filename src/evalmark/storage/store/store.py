@@ -323,7 +323,7 @@ class Store:
     # Reading.
 
     def runs(self, limit: int | None = None, offset: int = 0, *, before: str = "") -> list[Run]:
-        """Return runs, the newest first: at most `limit`, after the first `offset`.
+        """Return runs, the newest first by the time they started: at most `limit`, after the first `offset`.
 
         Results are read when they are iterated.
 
