@@ -345,6 +345,27 @@ def test_rows_that_were_there_are_met_once_while_others_arrive(store, wanted):
     browsing.close()
 
 
+@pytest.mark.parametrize("asked", [*ORDERS, ResultFilter(tag="blue", order="score", sorted_metric="alpha")])
+def test_a_scan_is_continued_among_the_matches_once_they_are_known(store, asked):
+    write(store, [many(12)])
+    hurried, listing = looked_at(store, HURRIED), looked_at(store, DEFAULT_BUDGET)
+    expected = leaders(every_result(listing), asked)
+    known = search_all(listing._db, RUN, asked, DEFAULT_BUDGET)
+    at, found = PagePosition(), []
+    while not (page := hurried.page(asked, at, 3)).is_last:
+        found += [row.leader for row in page.rows]
+        at = page.stopped_at or PagePosition(after=page.rows[-1].leader)
+        assert found + [row.leader for row in hurried.page(asked, at, 99, known).rows] == expected
+    at, end = PagePosition(before=expected[-1]), len(expected) - 1
+    while not (page := hurried.page(asked, at, 3)).is_first:
+        end -= len(page.rows)
+        at = page.stopped_at or PagePosition(before=page.rows[0].leader)
+        (before,) = hurried.page(asked, at, 1, known).rows
+        assert before.leader == expected[max(0, end - 1)]
+    for browsing in (hurried, listing):
+        browsing.close()
+
+
 def test_a_result_that_left_the_run_leads_to_the_beginning(store):
     write(store, [many(6)])
     for pace in (WALKING, DEFAULT_BUDGET):

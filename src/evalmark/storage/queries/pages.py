@@ -262,7 +262,8 @@ class ResultBrowser:
 
     def _sorted_page(self, query: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
         """Return a page of few rows, which are sorted in memory."""
-        start = at.before if at.after is None else at.after
+        number = at.before if at.after is None else at.after
+        start = None if number is None else ScanPosition(number, at.index_range)
         every, place, is_among_them = sort_rows(self._db, query, several.numbers, start)
         first = max(0, min(at.place, (len(every) - 1) // limit * limit))
         if place is not None:
@@ -277,7 +278,7 @@ class ResultBrowser:
         )
 
     def _sorted_neighbours(self, query: ResultQuery, several: Candidates, number: int) -> RowNeighbours:
-        every, place, is_among_them = sort_rows(self._db, query, several.numbers, number)
+        every, place, is_among_them = sort_rows(self._db, query, several.numbers, ScanPosition(number))
         if place is None:
             return RowNeighbours()
         after = place + is_among_them

@@ -220,25 +220,33 @@ class SortedRows(NamedTuple):
 
     leaders: list[int]
     place: int | None
-    """How many rows come before the given row; None if it does not exist."""
+    """How many rows come before the given position; None if it does not exist."""
     is_among_them: bool
-    """Whether the given row matches."""
+    """Whether the row at this position matches."""
 
 
-def sort_rows(db: Connection, query: ResultQuery, numbers: list[int] | None, of: int | None) -> SortedRows:
-    """Return all matching rows among some results, or in a small run, and the position of one row."""
+def sort_rows(db: Connection, query: ResultQuery, numbers: list[int] | None, start: ScanPosition | None) -> SortedRows:
+    """Return all matching rows among some results, or in a small run, and the place of a position.
+
+    With an index range, the position is that of the result itself, where a scan has stopped, else that of its row.
+    """
+    of = None if start is None else start.number
     value, value_given = _value(query)
     parameters = (*query.query.parameters, *value_given, query.run)
     part = "r.run = ? and r.pass > 0"
     if numbers is not None:  # found by row numbers, not by the index of runs
         part = f"+r.run = ? and +r.pass > 0 and r.number in ({', '.join('?' * (len(numbers) + 1))})"
         parameters = (*parameters, *numbers, of or 0)
+    # a scan for results without a score may have stopped at one with a score
+    stopped = query.index_ranges[-1].extra_condition and start is not None and start.index_range == len(query.index_ranges) - 1
+    mark = f"union all select {_COLUMNS}, false, null from every r where r.number = ? and r.v is not null" if stopped else ""
     sql = f"""
-        with r as materialized (
+        with every as materialized (
             select {_COLUMNS}, ({query.query.conditions}) as hit, {value} as v from result r where {part}
-        ) select r.number, r.source, r.dataset, r.position, r.repeat, r.hit from r order by {_sorting(query)}
+        ), r as (select * from every {mark})
+        select r.number, r.source, r.dataset, r.position, r.repeat, r.hit from r order by {_sorting(query)}
     """  # noqa: S608  columns and parameters
-    rows = db.execute(sql, parameters).fetchall()
+    rows = db.execute(sql, (*parameters, of) if stopped else parameters).fetchall()
     leaders: dict[tuple[Any, ...], int] = {}
     own: tuple[Any, ...] | None = None
     before = 0
@@ -248,9 +256,12 @@ def sort_rows(db: Connection, query: ResultQuery, numbers: list[int] | None, of:
             own, before = row_of, len(leaders)
         if is_hit:
             leaders.setdefault(row_of, number)
-    is_among_them = own in leaders
-    place = (list(leaders).index(own) if own in leaders else before) if own is not None else None
-    return SortedRows(list(leaders.values()), place, is_among_them)
+    every = list(leaders.values())
+    if own is None:
+        return SortedRows(every, None, False)
+    if start is not None and start.index_range is not None:
+        return SortedRows(every, before, every[before : before + 1] == [of])
+    return SortedRows(every, list(leaders).index(own) if own in leaders else before, own in leaders)
 
 
 _COLUMNS = """
