@@ -268,8 +268,8 @@ def test_a_judge_is_audited_against_what_people_say(evalmark, judged):
     assert "clear, judged by openai/judge, against people" in said.out
     assert "42 of 48 outputs" in said.out
     assert "by the judge 30 of 60 outputs" in said.out
-    assert re.search(r"corrected, PPI\+\+: 6\d", said.out)
-    assert re.search(r"corrected, Rogan and Gladen: 6\d", said.out)
+    assert re.search(r"PPI\+\+: 6\d", said.out)
+    assert re.search(r"Rogan and Gladen: 6\d", said.out)
     assert "12 without a thumb" in said.out
 
 

@@ -156,7 +156,7 @@ def test_cases_of_recorded_sessions_are_clustered_by_session(evalmark, world):
     assert evalmark("validate", "s.yaml").code == 0
     done = evalmark("run", "s.yaml")
     assert "80 of 100 passed, 80 % (58.4 – 91.9 %)" in done.out  # noqa: RUF001  Wilson's interval of 16 in 20
-    assert "Wilson, clustered by session" in done.out
+    assert "95 % intervals are clustered by session." in done.out
 
 
 def test_a_project_of_one_session_has_independent_cases(evalmark, world):

@@ -125,7 +125,7 @@ def test_pages_and_terminal_show_the_numbers_of_the_json_report(one, tmp_path):
         shown += [f"{tally['flips']} of {tally['judged_twice']} {cases} flipped between repeats"]
     counts = {"terminal": sentence, "Markdown": sentence, "HTML": chips, "viewer": chips}
     for metric in group["metrics"]:
-        shown += [f"{metric['mean']:.3f}", ends(metric["interval"], 1, 3), metric["interval"]["method"]]
+        shown += [f"{metric['mean']:.3f}", ends(metric["interval"], 1, 3)]
     for name, text in texts.items():
         missing = [figure for figure in shown + counts[name] if figure not in text]
         assert not missing, f"{name} does not show {missing}"
@@ -148,9 +148,9 @@ def test_sources_of_variance_are_those_of_the_json_report(one, tmp_path):
             advised = next(change for change in split["projections"] if change["change"] == split["advice"])
             low, high = split["interval"]["low"], split["interval"]["high"]
             shown = [f" {100 * share:.0f} %" for share in split["shares"].values()]
-            shown += [f"half-width {(high - low) / 2:.3f} now, about {advised['half_width']:.3f}"]
+            shown += [f"±{(high - low) / 2:.3f} now, about ±{advised['half_width']:.3f}"]
             shown += [f"with {advised['outputs']} more outputs"]
-            details = [f"about {change['half_width']:.3f}" for change in split["projections"]]
+            details = [f"about ±{change['half_width']:.3f}" for change in split["projections"]]
             details += [f" {component**0.5:.3f}" for component in split["components"].values() if component is not None]
         for name, text in texts.items():
             missing = [figure for figure in shown + (details if name != "terminal" else []) if figure not in text]

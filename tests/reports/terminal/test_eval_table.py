@@ -115,6 +115,6 @@ def test_a_long_reason_of_the_gate_stays_in_its_column():
     assert third == " " * 15 + "Too low."
 
 
-def test_how_intervals_were_found_is_told_apart_from_why_there_are_none():
+def test_it_says_why_a_metric_has_no_interval():
     text = eval_screen(run([result("a", 7.0)]), {}, WIDE)
-    assert "95 % intervals: Wilson. No interval: one value shows no spread." in text
+    assert "No interval: one value shows no spread." in text

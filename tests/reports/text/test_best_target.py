@@ -51,7 +51,7 @@ def passing(n, total=40):
             [
                 "b is best",
                 "against the next, a (50 %); also better than 2 others.",
-                "p adjusted over 6 pairs (Holm)",
+                "p adjusted over 6 pairs",
             ],
             id="one is better than each other one",
         ),

@@ -107,7 +107,7 @@ def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
     [
         pytest.param(
             [(4, 4), (2, 3), (5, 5)], "1..5",
-            ["mean of 2 judges over 3 outputs: 0.71 (0.19 – 0.96)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (−1.10 to 1.77)"],
+            ["mean of 2 judges over 3 outputs: 0.71 (0.19 – 0.96)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · weighted kappa 0.86 · b/y minus a/x on average +0.33 (−1.10 to 1.77)"],
             id="few outputs, and no interval for kappa",
         ),
         pytest.param(
@@ -135,9 +135,9 @@ def test_three_judges_compared():
     rows = [(4, 4, 5), (2, 3, 2), (5, 5, 5), (1, 1, None)]
     lines = two_judges(rows, judges=("a/x", "b/y", "c/z"))
     assert lines.pop(0).startswith("mean of 3 judges over 4 outputs: 0.54")
-    assert lines[0] == "3 judges on 4 outputs: Krippendorff's alpha 0.90, ordinal"
+    assert lines[0] == "3 judges on 4 outputs: alpha 0.90"
     assert [line.split(":")[0] for line in lines[1:]] == ["a/x and b/y", "a/x and c/z", "b/y and c/z"]
-    assert two_judges([(5, 5, 5)] * 3, judges=("a", "b", "c"))[1] == "3 judges on 3 outputs: Krippendorff's alpha is undefined: all verdicts are the same"  # fmt: skip
+    assert two_judges([(5, 5, 5)] * 3, judges=("a", "b", "c"))[1] == "3 judges on 3 outputs: alpha is undefined: all verdicts are the same"  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_clusters_of_unequal_size_count_by_their_size():
 
 
 def test_few_or_skewed_scores_without_known_ends_have_a_caution():
-    assert skewness_caution([3.0, 9.0, 4.0]).startswith("no known range, and 3 values are few for Student's t: ")
+    assert skewness_caution([3.0, 9.0, 4.0]).endswith(": 3 values are few, without a known range")
     assert "as skewed as they are" in skewness_caution([1.0] * 95 + [100.0] * 5)
     assert skewness_caution([float(n % 10) for n in range(100)]) == ""
     assert "12 cases" in skewness_caution([float(n % 10) for n in range(100)], [n % 12 for n in range(100)])

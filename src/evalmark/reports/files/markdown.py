@@ -13,7 +13,7 @@ from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
 from evalmark.reports.text.outputs import output_table
 from evalmark.reports.text.similarity import table_metrics
-from evalmark.reports.text.titles import group_title, trial_title
+from evalmark.reports.text.titles import group_title, metric_notes, trial_title
 from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_claims
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
@@ -91,8 +91,8 @@ def group_markdown(group: SummaryGroup, summary: Summary, gate: Gate | None) -> 
     if not group.metrics:
         return
     yield _table(group, gate)
-    if any(metric.direction == "lower" for metric in group.metrics):
-        yield "↓ lower is better\n\n"
+    if notes := metric_notes(group.metrics):
+        yield f"{markdown_text(notes)}\n\n"
     yield from markdown_list("", all_remarks(group))
     for split in group.variances:
         if not split.reason:
@@ -127,8 +127,8 @@ def _small_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _table(group: SummaryGroup, gate: Gate | None) -> str:
     lines = [
-        "| metric | n | mean | 95 % interval | method | low to high | passed | unscored | errors |",
-        "|:--|--:|--:|--:|:--|:--|--:|--:|--:|",
+        "| metric | n | mean | 95 % interval | low to high | passed | unscored | errors |",
+        "|:--|--:|--:|--:|:--|--:|--:|--:|",
     ]
     for metric in table_metrics(group):
         needed = needed_mean(metric, gate)
@@ -137,7 +137,6 @@ def _table(group: SummaryGroup, gate: Gate | None) -> str:
             f"{metric.n:,}",
             f"**{markdown_text(mean_text(metric, needed))}** {markdown_text(numbers.mean_unit(metric, needed))}".strip(),
             mean_interval(metric),
-            metric.interval.method,
             block_bars(metric.bins),
             share_text(metric.pass_rate),
             f"{metric.unscored:,}",

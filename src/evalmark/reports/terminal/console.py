@@ -50,13 +50,14 @@ COLORS = {
     "ungated": "",
 }
 MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "cannot tell": "?"}
-RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
 _ASCII = str.maketrans(
     {
         "✓": "+",
         "✗": "x",
         "·": "-",
         "µ": "u",
+        "±": "+-",
+        "→": "->",
         "↓": "v",
         "●": "o",
         "▼": "v",
@@ -76,7 +77,6 @@ _ASCII = str.maketrans(
         "\u201d": '"',
     }
     | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
-    | dict(zip(RAISED, "abcdefghi", strict=True))
 )
 
 

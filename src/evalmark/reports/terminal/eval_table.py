@@ -59,9 +59,8 @@ def eval_screen(
             parts += _compared(against[group.dataset], printed, style.flags)
     if baseline is not None:
         parts += [Text(f"! {clean(intervals)}", style="yellow") for intervals in gate_caveats(run, baseline)]
-    # Sorted: the order of evals depends on which worker finished first.
-    if intervals := _intervals(sorted(titles.interval_methods(summary.metrics))):
-        parts += [Text(""), Text(intervals, style="dim")]
+    if notes := titles.metric_notes(summary.metrics):
+        parts += [Text(""), Text(notes, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:
         parts += [Text("")] if parts else []
@@ -155,15 +154,3 @@ def _metrics(group: SummaryGroup, gate: Gate | None, style: TerminalStyle) -> Ta
             f"n {metric.n:,}",
         )
     return table
-
-
-def _intervals(methods: Iterable[str]) -> str:
-    """List the interval methods, and why some metrics have no interval."""
-    known: list[str] = []
-    none: list[str] = []
-    for method in methods:
-        why = method.removeprefix("none: ")
-        (known if why == method else none).append(why)
-    sentences = [f"95 % intervals: {'; '.join(known)}."] if known else []
-    sentences += [f"No interval: {'; '.join(none)}."] if none else []
-    return " ".join(sentences)

@@ -16,7 +16,7 @@ from evalmark.reports.text.numbers import block_bars, mean_text, mean_unit, shar
 from evalmark.reports.text.similarity import table_metrics
 from evalmark.stats.summary.summary import MetricSummary, SummaryGroup
 
-from .console import RAISED, TerminalStyle, column_gap, content_width, data_table
+from .console import TerminalStyle, column_gap, content_width, data_table
 
 _LONGEST = 60
 """Longest metric name in characters."""
@@ -62,9 +62,7 @@ def fitting_layout(parts: Sequence[SummaryGroup], gate: Gate | None, style: Term
             unscored=any(metric.unscored for metric in metrics),
             errors=any(metric.errors for metric in metrics),
         )
-        rows = (
-            [_cells(metric, gate, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics
-        )
+        rows = ([_cells(metric, gate, layout) for metric in part.metrics] for part in parts if part.metrics)
         if all(_width(cells, gap) <= content_width(style) for cells in rows):
             break
     return layout
@@ -78,24 +76,14 @@ def _rate_is_news(metric: MetricSummary) -> bool:
 def metric_table(
     part: SummaryGroup, gate: Gate | None, layout: TableLayout, style: TerminalStyle
 ) -> Iterable[RenderableType]:
-    """Yield the table and a line on the interval methods."""
-    marks = _marks(part)
-    rows, gap = [_cells(metric, gate, marks, layout) for metric in table_metrics(part)], column_gap(style)
+    """Yield the table, and a line on what its cells leave open."""
+    rows, gap = [_cells(metric, gate, layout) for metric in table_metrics(part)], column_gap(style)
     yield _table(rows, gap, _SHORTEST if _width(rows, gap) <= content_width(style) else _FOLDED)
-    notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
-    explained = [f"95 % intervals: {'; '.join(notes)}."] if any(metric.n for metric in part.metrics) else []
-    explained += ["↓ lower is better."] if any(metric.direction == "lower" for metric in part.metrics) else []
-    if explained:
-        yield Text("  ".join(explained), style="dim")
+    if notes := titles.metric_notes(part.metrics):
+        yield Text(notes, style="dim")
 
 
-def _marks(part: SummaryGroup) -> dict[str, str]:
-    """Map interval methods to footnote marks; empty marks if there is only one method."""
-    methods = titles.interval_methods(part.metrics)
-    return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
-
-
-def _cells(metric: MetricSummary, gate: Gate | None, marks: Mapping[str, str], layout: TableLayout) -> dict[str, Text]:
+def _cells(metric: MetricSummary, gate: Gate | None, layout: TableLayout) -> dict[str, Text]:
     needed = needed_mean(metric, gate)
     name = Text(one_line(metric.name, _LONGEST))
     name.append(" ↓" if metric.direction == "lower" else "", style="dim")
@@ -106,7 +94,7 @@ def _cells(metric: MetricSummary, gate: Gate | None, marks: Mapping[str, str], l
         "metric": name,
         "n": Text(f"{metric.n:,}"),
         "mean": mean,
-        "95 % interval": Text(numbers.mean_interval(metric) + marks[metric.interval.method]),
+        "95 % interval": Text(numbers.mean_interval(metric)),
         "passed": Text(share_text(metric.pass_rate)),
         "95 % interval ": Text(share_interval(metric.pass_rate.interval)),
         "unscored": _missing(metric.unscored, "yellow"),

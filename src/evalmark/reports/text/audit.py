@@ -77,7 +77,7 @@ def _assumption(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
 def _more_random(audit: JudgeAudit) -> str:
     if not any(rate.powered.value is not None for rate in audit.rates):
         return ""
-    return "; PPI++ and Rogan and Gladen assume the same among all outputs"
+    return "; the other methods assume it among all outputs"
 
 
 def _agreement(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
@@ -90,17 +90,14 @@ def _agreement(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
     else:
         table = audit.confusion
         yield "agreement", f"{_estimate(audit.weighted)} of all outputs; {table.agreed:,} of {table.n:,} labelled ones"
-    yield "kappa", f"{agreement_text(audit.kappa, audit.kappa_interval)}, Cohen{labelled}"
-    yield "alpha", f"{agreement_text(audit.alpha, audit.alpha_interval)}, Krippendorff{labelled}"
+    measures = [("kappa", audit.kappa, audit.kappa_interval), ("alpha", audit.alpha, audit.alpha_interval)]
+    measures += [] if audit.ac1 is None else [("AC1", audit.ac1, audit.ac1_interval)]
+    yield "beyond chance", " · ".join(f"{name} {agreement_text(*found)}" for name, *found in measures) + labelled
+    common = "" if audit.ac1 is None else "; with one label this common, kappa may be low despite high agreement"
     yield (
         "prevalence",
-        f"{percent(audit.prevalence)} of the {'labelled ' if audit.evidence is not None else ''}outputs are good",
+        f"{percent(audit.prevalence)} of the {'labelled ' if audit.evidence is not None else ''}outputs are good{common}",
     )
-    if audit.ac1 is not None:
-        yield (
-            "AC1",
-            f"{agreement_text(audit.ac1, audit.ac1_interval)}, Gwet: one label is so common that kappa may be low despite high agreement",
-        )
     ceiling = audit.ceiling
     if ceiling is not None:
         same = f"{percent(ceiling.same)} ({share_interval(ceiling.interval)})"
@@ -132,11 +129,11 @@ def _rate(rate: CorrectedPassRate, audit: JudgeAudit) -> Iterator[tuple[str, str
             if rate.choice and rate.stratified.value is None and rate.choice.gap
             else ""
         )
-        yield "", f"corrected, by verdict: {_estimate(rate.stratified)}{bound}"
-    for name, corrected in (("PPI++", rate.powered), ("Rogan and Gladen", rate.adjusted)):
-        yield "", f"corrected, {name}: {_corrected(corrected)}"
+        yield "corrected", f"{_estimate(rate.stratified)}{bound}"
+    yield "other methods", f"PPI++: {_corrected(rate.powered)}"
+    yield "", f"Rogan and Gladen: {_corrected(rate.adjusted)}"
     if rate.sure is not None:
-        yield "", f"corrected, betting: {_share(rate.sure)}, which holds however few such labels are"
+        yield "", f"betting: {_share(rate.sure)}, which holds however few the labels are"
     if rate.missing:
         further = count(rate.missing, "further case")
         yield "missing", f"labels on at least {further}, so that 10 good and 10 bad ones are known"

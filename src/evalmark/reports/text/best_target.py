@@ -121,6 +121,6 @@ def _doubts(best: BestTarget) -> list[str]:
 def _note(found: TradeOffs) -> str:
     if not found.tests:
         return "No two targets differ in a case that both have, so there is nothing to test."
-    adjusted = f", p adjusted over {count(found.tests, 'pair')} (Holm)" if found.tests > 1 else ""
+    adjusted = f", p adjusted over {count(found.tests, 'pair')}" if found.tests > 1 else ""
     alone = "; the interval is of this pair alone" if found.tests > 1 else ""
     return f"Tested case by case{adjusted}{alone}."

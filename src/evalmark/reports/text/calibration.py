@@ -10,9 +10,8 @@ from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.agreement.threshold_learning import ErrorRates
 from evalmark.stats.calibration.evidence import LabelEvidence
 from evalmark.stats.calibration.threshold_calibration import CASE, CalibratedMetric, Calibration
-from evalmark.stats.inference.intervals import Interval
 
-from .numbers import interval_ends, percent
+from .numbers import interval_in_brackets, percent
 
 SAMPLE = 80
 """How many outputs are suggested to be labelled."""
@@ -64,7 +63,7 @@ def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator
                 f"{count(learned.missing, f'further {one.unit}')}{of_clusters} labelled bad, none of which may pass",
             )
     else:
-        yield "guarantee", f"{guarantee}; the labels show at most {percent(learned.bound)} ({learned.method})"
+        yield "guarantee", f"{guarantee}; the labels show at most {percent(learned.bound)}"
         yield "false passes", _errors(learned.in_sample, learned.cross_fitted, passed=True)
         yield "false fails", _errors(learned.in_sample, learned.cross_fitted, passed=False)
     yield (
@@ -75,7 +74,7 @@ def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator
         ),
     )
     area = "needs both labels" if learned.auc is None else f"{learned.auc:z.3f}"
-    yield "AUC", area + interval_with_method(learned.auc_interval)
+    yield "AUC", area + interval_in_brackets(learned.auc_interval, "z.3f")
     yield from _choice(one, calibration)
     yield from _remarks(one)
 
@@ -93,7 +92,7 @@ def _errors(inside: ErrorRates | None, outside: ErrorRates | None, *, passed: bo
         return f"{k:,} of {n:,}"
 
     parts = [] if inside is None else [f"{rate(inside)} on the labels it was learned from"]
-    return " · ".join(parts + ([] if outside is None else [f"{rate(outside)} cross-fitted"]))
+    return " · ".join(parts + ([] if outside is None else [f"{rate(outside)} on held-out labels"]))
 
 
 def _choice(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[str, str]]:
@@ -146,11 +145,6 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
             "one-sided",
             f"{count(one.one_sided, 'output')} compared with disliked examples only, where values have another meaning",
         )
-
-
-def interval_with_method(interval: Interval) -> str:
-    """Format an interval with its method in brackets; empty if it is unknown."""
-    return f" ({interval_ends(interval, 'z.3f')}, {interval.method})" if interval.known else ""
 
 
 BIN_WIDTH = 0.05

@@ -60,7 +60,7 @@ def summary_line(target: TargetChange) -> tuple[str, Outcome]:
     if difference.n and not worse + better and not difference.missing and difference.outcome == "cannot tell":
         return f"{counts}: nothing changed", "same"
     p = difference.verdict_p
-    luck = "" if p is None else f" ({difference.test}: p = {p_value_text(p, difference.interval.level)})"
+    luck = "" if p is None else f" (p = {p_value_text(p, difference.interval.level)})"
     return f"{counts}: {change_verdict(difference, change)}{luck}", change.outcome
 
 

@@ -11,6 +11,7 @@ from evalmark.stats.inference.intervals import LEVEL
 
 from .change_words import CASE_WORDS, OUTCOME_WORDS
 from .numbers import GAP, mean_number, more_cases, number_text, percent, range_text, with_minus
+from .titles import CLUSTERED
 
 _LONGEST = 24
 """Longest name above a column of numbers, in characters."""
@@ -351,7 +352,7 @@ def table_remarks(comparison: Comparison) -> list[str]:
         remarks.append("Differences of shares are in points.")
     remarks.append(
         f"{100 * comparison.level:g} % intervals, paired by case{_clustered(changes)}"
-        + (f"; p is adjusted for {tests} tests (Holm), the intervals are not." if tests > 1 else ".")
+        + (f"; p is adjusted for {tests} tests, the intervals are not." if tests > 1 else ".")
     )
     if any(change.direction == "lower" for change in changes):
         remarks.append("↓ lower is better.")
@@ -364,12 +365,12 @@ def _clustered(changes: Sequence[MetricChange]) -> str:
     if not found:
         return ""
     most = max(found, key=lambda one: one.clusters or 0)
-    unit = most.interval.method.rpartition(", clustered by ")[2]
+    unit = most.interval.method.rpartition(CLUSTERED)[2]
     return f", clustered by {one_line(unit, 40)} ({count(most.clusters or 0, 'cluster')})"
 
 
 def _is_clustered(difference: Difference) -> bool:
-    return ", clustered by " in difference.interval.method
+    return CLUSTERED in difference.interval.method
 
 
 def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where) -> list[tuple[str, str]]:
@@ -459,7 +460,7 @@ def slices_remark(target: TargetChange) -> str:
     """Say how many tags were tested and how p was adjusted; empty if no case has a tag."""
     if not target.slices:
         return ""
-    looked = f"{count(len(target.slices), 'tag')} tested, p adjusted for all of them (Benjamini-Hochberg)"
+    looked = f"{count(len(target.slices), 'tag')} tested, p adjusted for all of them"
     return f"{looked}." if slice_lines(target) else f"{looked}; none changed significantly."
 
 

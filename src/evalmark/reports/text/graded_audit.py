@@ -28,13 +28,16 @@ def graded_lines(found: GradedAudit, run: str) -> Iterator[tuple[str, str]]:
             f"the judge scores {with_minus(f'{found.difference:+z.3f}')}{apart} from people, over {count(found.outputs, 'output')}{labelled}",
         )
     concordance = agreement_text(found.concordance, found.concordance_interval, "undefined: all scores are the same")
-    yield "concordance", f"{concordance}, Lin{labelled}"
+    yield "concordance", f"{concordance}{labelled}"
     for one in found.means:
         yield from _mean(one, several=len(found.means) > 1)
     if found.is_drawn:
         yield "drawn", "the labelled outputs were drawn at random by evalmark"
     else:
-        yield "assumes", "labels were chosen at random within each range of scores; PPI++ assumes it among all outputs"
+        yield (
+            "assumes",
+            "labels were chosen at random within each range of scores; the other method assumes it among all outputs",
+        )
     if chosen or not found.is_told:
         yield "next", f"{label_command(run)} draws outputs to label, and records them"
 
@@ -43,10 +46,10 @@ def _mean(found: CorrectedMean, *, several: bool) -> Iterator[tuple[str, str]]:
     of = f"{one_line(found.target, 40)}: " if found.target and several else ""
     raw = f"by the judge {found.raw:z.3f}{interval_in_brackets(found.raw_interval, 'z.3f')} of {count(found.outputs, 'output')}"
     yield "mean", f"{of}{raw}; {found.labelled:,} are labelled"
-    yield "", f"corrected, by range of scores: {_estimate(found.stratified)}"
+    yield "corrected", _estimate(found.stratified)
     yield (
-        "",
-        f"corrected, PPI++: {_estimate(found.powered)}{f'; {found.powered.caution}' if found.powered.caution else ''}",
+        "other method",
+        f"PPI++: {_estimate(found.powered)}{f'; {found.powered.caution}' if found.powered.caution else ''}",
     )
 
 

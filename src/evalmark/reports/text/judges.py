@@ -124,8 +124,8 @@ def agreement_rows(agreements: Iterable[JudgeAgreement]) -> list[tuple[str, str]
 
 def _alpha(agreement: JudgeAgreement) -> str:
     if agreement.alpha is None:
-        return "Krippendorff's alpha is undefined: all verdicts are the same"
-    return f"Krippendorff's alpha {with_minus(f'{agreement.alpha:z.2f}')}{interval_in_brackets(agreement.interval)}, {agreement.level}"
+        return "alpha is undefined: all verdicts are the same"
+    return f"alpha {with_minus(f'{agreement.alpha:z.2f}')}{interval_in_brackets(agreement.interval)}"
 
 
 def _pair(pair: JudgePair, agreement: JudgeAgreement) -> str:
@@ -134,8 +134,8 @@ def _pair(pair: JudgePair, agreement: JudgeAgreement) -> str:
     if pair.kappa is None:
         parts.append("kappa is undefined: all verdicts are the same")
     else:
-        weights = "" if agreement.level == "nominal" else ", quadratic weights"
-        parts.append(f"kappa {with_minus(f'{pair.kappa:z.2f}')}{interval_in_brackets(pair.interval)}{weights}")
+        weighted = "" if agreement.level == "nominal" else "weighted "
+        parts.append(f"{weighted}kappa {with_minus(f'{pair.kappa:z.2f}')}{interval_in_brackets(pair.interval)}")
     if pair.difference is not None:
         parts.append(
             f"{second} minus {first} on average {with_minus(f'{pair.difference:+z.2f}')}{interval_in_brackets(pair.difference_interval)}"

@@ -9,7 +9,7 @@ from evalmark.core.values.score import Trial
 from evalmark.stats.summary.summarise import planned_trials
 from evalmark.stats.summary.summary import REASONS, MetricSummary, Summary, SummaryGroup, describe_left_out
 
-from .numbers import LONG_WAIT, duration
+from .numbers import LONG_WAIT, duration, missing_interval_reason
 
 _MOST_NAMED = 4
 """The largest number of targets whose names are listed; those of more would hide the other facts."""
@@ -27,6 +27,8 @@ def without_repeats(names: Iterable[str]) -> list[str]:
     return ["" if index and found[index - 1] == name else name for index, name in enumerate(found)]
 
 
+CLUSTERED = ", clustered by "
+"""What stands in the name of a method before what the cases share."""
 _SHORTEST_TIME = 0.001
 """Seconds below which the time of a call says nothing about a target."""
 
@@ -108,9 +110,16 @@ def exclusion_text(group: SummaryGroup) -> str:
     return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
 
 
-def interval_methods(metrics: Iterable[MetricSummary]) -> list[str]:
-    """List the interval methods, each once."""
-    return list(dict.fromkeys(metric.interval.method for metric in metrics))
+def metric_notes(metrics: Iterable[MetricSummary]) -> str:
+    """Explain a table of metrics: by what intervals are clustered, why some are missing, and the sign ↓; may be empty."""
+    metrics = list(metrics)
+    intervals = [metric.interval for metric in metrics if metric.n]
+    units = sorted({one.method.rpartition(CLUSTERED)[2] for one in intervals if CLUSTERED in one.method})
+    reasons = sorted({missing_interval_reason(one) for one in intervals if not one.known})
+    notes = [f"95 % intervals are clustered by {one_line(', '.join(units), 80)}."] if units else []
+    notes += [f"No interval: {'; '.join(reasons)}."] if reasons else []
+    notes += ["↓ lower is better."] if any(metric.direction == "lower" for metric in metrics) else []
+    return " ".join(notes)
 
 
 def trial_title(trial: Trial, run: Run | None = None, title_of: Callable[[str, object, int], str] = case_title) -> str:

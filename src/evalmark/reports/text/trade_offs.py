@@ -96,7 +96,7 @@ def column_remarks(trade_offs: TradeOffs) -> Iterator[str]:
     of = f"the mean of {quality_name(trade_offs)}" if trade_offs.metric else "the pass rate"
     yield (
         f"Better and worse are of {of}, tested case by case against the first column, with p adjusted over {tests} of "
-        f"columns (Holm), at the {100 * trade_offs.level:g} % level. Intervals are of each pair alone."
+        f"columns, at the {100 * trade_offs.level:g} % level. Intervals are of each pair alone."
     )
     if trade_offs.unknown:
         are = "is" if len(trade_offs.unknown) == 1 else "are"
@@ -108,7 +108,7 @@ def trade_off_remarks(trade_offs: TradeOffs, called: Mapping[str, str] | None = 
     called = called or {}
     pairs = f"{count(trade_offs.tests, 'comparison')} of pairs" if trade_offs.tests else "comparisons of pairs"
     yield (
-        f"Dominated: another target is better at the {100 * trade_offs.level:g} % level, adjusted over {pairs} (Holm), and neither "
+        f"Dominated: another target is better at the {100 * trade_offs.level:g} % level, adjusted over {pairs}, and neither "
         "costs more nor takes longer. Not told apart: another target neither costs more nor takes longer, and is not shown to "
         "be worse."
     )

@@ -17,7 +17,7 @@ from .numbers import GAP, number_text
 
 TOPIC = "variance"
 SOURCE_HEADS = ("source", "share of the variance", "standard deviation")
-CHANGE_HEADS = ("change", "half-width of the interval", "cost")
+CHANGE_HEADS = ("change", "95 % interval", "cost")
 _JUDGING: tuple[VarianceSource, ...] = ("judge", "judge_by_case", "verdict")
 _NAMED = 3
 """The largest number of metrics named in one line."""
@@ -45,7 +45,7 @@ def variance_line(split: VarianceSplit, part: SummaryGroup) -> str:
     metric = _metric(split, part)
     narrowest = split.projections[0]
     how = "most" if advice == narrowest else f"nearly as much as {change_text(narrowest.change, split)}"
-    widths = f"half-width {_current_width(split, metric)} now, {_projected_width(advice, metric)}{cost_text(advice)}"
+    widths = f"{_current_width(split, metric)} now, {_projected_width(advice, metric)}{cost_text(advice)}"
     others = [one for one in split.projections if one.change in ("judges", "verdicts")]
     if advice.change == "better_judge":
         widths += "".join(
@@ -141,12 +141,16 @@ def _metric(split: VarianceSplit, part: SummaryGroup) -> MetricSummary | None:
 
 
 def _current_width(split: VarianceSplit, metric: MetricSummary | None) -> str:
-    return width_text(split.interval.half_width, metric)
+    return _plus_minus(split.interval.half_width, metric)
 
 
 def _projected_width(change: ProjectedInterval, metric: MetricSummary | None) -> str:
     how = "at best " if change.change == "better_judge" else "about "
-    return how + width_text(change.half_width, metric)
+    return how + _plus_minus(change.half_width, metric)
+
+
+def _plus_minus(number: float | None, metric: MetricSummary | None) -> str:
+    return GAP if number is None else f"±{width_text(number, metric)}"
 
 
 def width_text(number: float | None, metric: MetricSummary | None) -> str:

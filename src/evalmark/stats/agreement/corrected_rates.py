@@ -227,9 +227,7 @@ def _variance(values: Sequence[float]) -> float:
 
 def _caution(labels: Sequence[float], judged: Sequence[float]) -> str:
     if len(labels) < ENOUGH:
-        return (
-            f"{len(labels)} independent labels are few for this interval, which may be too short; {ENOUGH} are better"
-        )
+        return f"{len(labels)} independent labels are few: the interval may be too short; {ENOUGH} are better"
     apart = sum(y != x for y, x in zip(labels, judged, strict=True))
     if apart < DIFFERENT:
         return f"judge and labels differ on {apart} outputs only, so that the interval may be too short"

@@ -232,7 +232,7 @@ def skewness_caution(values: Sequence[float], clusters: Sequence[Hashable] | Non
     >>> skewness_caution([float(n % 7) for n in range(70)])
     ''
     >>> skewness_caution([0.0] * 39 + [12.0])
-    "no known range, and 40 values are few for Student's t, as skewed as they are: the interval may be too short"
+    'the interval may be too short: 40 values are few, as skewed as they are and without a known range'
     """
     sums = _residual_sums(values, range(len(values)) if clusters is None else clusters)
     square = math.fsum(s * s for s in sums)
@@ -242,8 +242,8 @@ def skewness_caution(values: Sequence[float], clusters: Sequence[Hashable] | Non
     if len(sums) >= 28 + 25 * skewness**2:
         return ""
     noun = "values" if len(sums) == len(values) else "cases"
-    skewed = ", as skewed as they are" if len(sums) >= 28 else ""
-    return f"no known range, and {len(sums):,} {noun} are few for Student's t{skewed}: the interval may be too short"
+    skewed = "as skewed as they are and " if len(sums) >= 28 else ""
+    return f"the interval may be too short: {len(sums):,} {noun} are few, {skewed}without a known range"
 
 
 def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
