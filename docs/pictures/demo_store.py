@@ -144,6 +144,7 @@ class RunWriter:
         )
         began, keys = datetime.fromisoformat(self.run.created) + timedelta(seconds=row * 9), list[str]()
         events: list[v.Turn | v.ToolCall] = [v.Turn(role="user", content=asked)]
+        first, waited = len(self.calls), 0.0
         for tool in texts["tools"]:
             fails = tool["name"] == "pay_refund" and not is_good
             for error in ([texts["error"]] if fails else []) + ([None] if not fails or row % 3 else []):
@@ -152,9 +153,17 @@ class RunWriter:
                 made = replace(made, result=None, error=error, seconds=30.0) if error else made
                 keys.append(self.call(OTHER, role, f"{asked} (step {len(events)})", "", made)[0])
                 events.append(made)
+                waited += made.seconds or 0
         key, reply = self.call(OTHER, role, f"{asked} (end)", texts["said"][is_good])
         events.append(v.Turn(role="assistant", content=reply.text))
-        shown = {"seconds": draw.uniform(6, 40), "usage": reply.usage, "metadata": {"calls": [*keys, key]}}
+        replies = [call.reply for call in self.calls[first:] if call.reply]
+        used = [one.usage for one in replies if one.usage]
+        usage = v.Usage(
+            input_tokens=sum(one.input_tokens or 0 for one in used),
+            output_tokens=sum(one.output_tokens or 0 for one in used),
+        )
+        seconds = waited + sum(one.seconds or 0 for one in replies)
+        shown = {"seconds": seconds, "usage": usage, "metadata": {"calls": [*keys, key]}}
         output = v.Output(value=reply.text, transcript=tuple(events), **shown)
         case = v.Case(id=f"broken-{row:02}", input=asked, expected="A refund without return.", tags=("refund", "agent"))
         score = v.Score(

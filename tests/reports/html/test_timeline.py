@@ -88,7 +88,44 @@ def test_a_step_has_the_tokens_the_cost_and_the_time_of_its_call():
     steps, _ = result_timeline(Output(transcript=(ASKED, FIND, DONE)), "?", [call(1, "", FIND), call(2, "Done.")])
     figures = [(step.tokens, step.cost, step.seconds) for step in steps]
     assert figures == [(None, None, None), (11, 1.0, 0.5), (None, None, 0.2), (12, 2.0, 0.5)]
-    assert timeline_title(steps) == "2 messages, 1 model call, 1 tool call"
+    assert timeline_title(steps) == "2 messages, 1 model call, 1 tool call · 23 tokens · $3.00"
+    assert [step.time_share for step in steps] == [None, (0, 1), (0, 0.4), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("calls", "title"),
+    [
+        pytest.param([call(1, "a"), call(2, "b")], "2 model calls · 23 tokens · $3.00", id="all are known"),
+        pytest.param([call(1, "a"), call(2, error="503")], "2 model calls, 1 failed step", id="those of one are not"),
+    ],
+)
+def test_tokens_and_cost_are_added_up_if_all_are_known(calls, title):
+    assert timeline_title(result_timeline(Output(value="Done."), "?", calls)[0]) == title
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shares"),
+    [
+        pytest.param((1, 4, None), [(0, 0.25), (0, 1), None], id="of the longest step"),
+        pytest.param((1, None, None), [None] * 3, id="one time has nothing to compare with"),
+        pytest.param((0, 0, 0), [None] * 3, id="no time passed"),
+    ],
+)
+def test_the_time_of_a_step_is_compared_with_the_longest(seconds, shares):
+    made = Output(tool_calls=tuple(ToolCall(name="find", arguments={}, seconds=each) for each in seconds))
+    assert [step.time_share for step in result_timeline(made, "?")[0]] == shares
+
+
+@pytest.mark.parametrize(
+    ("tool", "preview"),
+    [
+        pytest.param(FIND, "order: 7 → state: sent", id="arguments and result"),
+        pytest.param(ToolCall(name="now", arguments={}, result=["noon"]), '→ ["noon"]', id="a result alone"),
+        pytest.param(REFUND, "order: 7", id="no result"),
+    ],
+)
+def test_a_folded_tool_call_shows_arguments_and_result(tool, preview):
+    assert [step.preview for step in result_timeline(Output(tool_calls=(tool,)), "?")[0]] == [preview]
 
 
 def test_of_many_steps_the_first_are_shown_and_all_are_counted():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark import Output
+from evalmark import Output, Score
 from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer.urls.paths import case_path
 from evalmark.storage.queries.pages import TargetCase
@@ -47,10 +47,56 @@ def test_runs_of_the_suite_before_and_after_are_listed_with_verdict_scores_and_o
     keep(store, a_run(**day(4)), [replace(result(0), output=Output(value="It is naught."))])
     app = shown(store)
     assert history(page(app, at(store, "run-3"))) == [
-        "day 4 after this run ✗ failed ✗ failed similarity 0.250 · ungated correct 4 of 1..5 (0.75) It is naught.",
-        f"day 2 ! error {DASH} TimeoutError: slow",
-        "day 1 ✓ passed ✓ passed similarity 0.250 ✓ passed correct 4 of 1..5 (0.75) the same output",
+        "day 4 after this run ✗ failed ✗ failed 0.250 · ungated 4 of 1..5 (0.75) It is naught.",
+        f"day 2 ! error {DASH} {DASH} TimeoutError: slow",
+        "day 1 ✓ passed ✓ passed 0.250 ✓ passed 4 of 1..5 (0.75) the same output",
     ]
+
+
+def scored(**passed: bool | None):
+    scores = tuple(Score(name=name, value=0.5, passed=each) for name, each in passed.items())
+    return replace(result(0), scores=scores)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "heads", "row"),
+    [
+        pytest.param(
+            {"a": None, "b": True, "c": False}, {"a": None, "b": True, "c": True}, "c b a", "✓ passed", id="in columns"
+        ),
+        pytest.param(
+            {"a": True, "b": True, "c": True, "d": True},
+            {"a": True, "b": True, "c": True, "d": False},
+            "a b c",
+            "✗ failed because of d",
+            id="the metric that decided has no column",
+        ),
+        pytest.param({}, {"a": None, "b": True}, "b a", "✓ passed", id="no score here"),
+    ],
+)
+def test_metrics_that_decided_come_first_and_others_are_named(store, here, there, heads, row):
+    keep(store, a_run(**day(1)), [scored(**there)])
+    keep(store, a_run(**day(2)), [scored(**here)])
+    text = page(shown(store), at(store, "run-2"))
+    assert words(re.search(r'<table class="past.*?</thead>', text, re.DOTALL)[0]) == f"Run, UTC Verdict {heads} Output"
+    assert history(text)[0].startswith(f"day 1 {row}")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        pytest.param((True, False, True), "other runs: 2 of 3 passed", id="of all"),
+        pytest.param((True, None), "other runs: 1 of 1 passed", id="one without a verdict does not count"),
+        pytest.param((None,), "", id="none with a verdict"),
+    ],
+)
+def test_a_case_counts_the_other_runs_that_it_passed(store, verdicts, sentence):
+    for number, passed in enumerate(verdicts, start=1):
+        keep(store, a_run(**day(number)), [scored(a=passed)])
+    keep(store, a_run(**day(9)), [scored(a=False)])
+    text = words(page(shown(store), at(store, "run-9")))
+    assert sentence in text
+    assert text.count("other runs:") == bool(sentence)
 
 
 @pytest.mark.parametrize(

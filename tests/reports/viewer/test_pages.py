@@ -284,17 +284,18 @@ def test_a_case_says_in_one_sentence_why_it_ended_so(app, number, sentence, deci
     assert text.count('class="score-row deciding"') == deciding == words(text).count("decided the verdict")
 
 
-def test_a_case_shows_its_scores_in_short_and_each_leads_to_its_row(app):
-    text = page(app, f"{PAGE}/results/1")
-    strip = re.search(r'<ul class="score-strip".*?</ul>', text, re.DOTALL)[0]
-    assert [words(part) for part in strip.split("</li>")[:-1]] == [
-        "✗ failed similarity 0.250",
-        "· ungated correct 4 of 1..5 (0.75)",
-    ]
-    assert all(
-        f'<tr id="{row}" tabindex="-1" data-key="{n}"' in text for n, row in enumerate(("score-1", "score-2"), 1)
+def test_a_case_says_why_its_scores_failed_and_lists_them_first(store):
+    scores = tuple(
+        Score(name=name, value=0.2, passed=passed, reason=f"{name} because")
+        for name, passed in (("calm", True), ("true", False), ("kind", None), ("short", False))
     )
-    assert re.findall(r'href="#(score-\d)"', strip) == ["score-1", "score-2"]
+    keep(store, a_run(), [replace(result(1), scores=scores)])
+    text = page(shown(store), f"{PAGE}/results/1")
+    assert "true : 0.200; short : 0.200. true : true because short : short because" in words(text)
+    rows = re.findall(r'<tr id="(score-\d)" tabindex="-1" data-key="(\d)"', text)
+    assert rows == [("score-2", "1"), ("score-4", "2"), ("score-1", "3"), ("score-3", "4")]
+    labelled = re.findall(r'name="metric" value="(\w+)"', text)
+    assert labelled == ["true", "short", "calm", "kind"]
 
 
 @pytest.mark.parametrize(

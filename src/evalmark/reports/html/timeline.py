@@ -1,10 +1,12 @@
 """Timelines of agents and recorded sessions: messages, model calls and tool calls as steps, with tokens, cost and time."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from evalmark.core.money import money
 from evalmark.core.text import count, display_text, one_line, unwrap_single_input
 from evalmark.core.values.call import Call
 from evalmark.core.values.case import Output, ToolCall, Turn, Usage
@@ -39,7 +41,8 @@ class TimelineStep:
     """The number of the recorded model call on the page; None without one."""
     depth: int = 0
     time_share: tuple[float, float] | None = None
-    """Start and end within the time of the whole, from 0 to 1; None if unknown."""
+    """Start and end within the time of the whole, from 0 to 1; without starts, 0 and its share of the time of the longest step.
+    None if unknown."""
 
     @property
     def tokens(self) -> int | None:
@@ -50,7 +53,7 @@ class TimelineStep:
 
 
 def timeline_title(steps: Sequence[TimelineStep]) -> str:
-    """Count the steps and those that failed.
+    """Count the steps and those that failed; add up tokens and cost if those of all model calls are known.
 
     >>> call = TimelineStep(id="step-1", kind="tool", name="refund", parts=(), error="no such order")
     >>> timeline_title([call, replace(call, kind="message", name="user", error=None)])
@@ -60,7 +63,11 @@ def timeline_title(steps: Sequence[TimelineStep]) -> str:
     kinds = [step.kind for step in steps]
     parts = [count(kinds.count(kind), nouns[kind]) for kind in dict.fromkeys(kinds) if kind in nouns]
     failed = sum(step.error is not None for step in steps)
-    return ", ".join([*parts, *([count(failed, "failed step")] if failed else [])])
+    calls = [step for step in steps if step.call is not None]
+    tokens, costs = [step.tokens for step in calls], [step.cost for step in calls]
+    spent = [count(sum(filter(None, tokens)), "token")] if calls and None not in tokens else []
+    spent += [money(sum(filter(None, costs)))] if calls and None not in costs else []
+    return " · ".join([", ".join([*parts, *([count(failed, "failed step")] if failed else [])]), *spent])
 
 
 def result_timeline(
@@ -94,7 +101,19 @@ def result_timeline(
     if output.error is not None and not any(step.error is not None for step in steps):
         steps.append(TimelineStep(id="", kind="error", name="target", parts=(), error=output.error))
     total = len(steps) + max(0, len(events) - most)
-    return [replace(step, id=f"step-{number}") for number, step in enumerate(steps[:most], start=1)], total
+    return _with_bars([replace(step, id=f"step-{number}") for number, step in enumerate(steps[:most], start=1)]), total
+
+
+def _with_bars(steps: list[TimelineStep]) -> list[TimelineStep]:
+    """Set the share of each step of the time of the longest one, if there are several times to compare."""
+    times = [step.seconds for step in steps if step.seconds is not None]
+    longest = max(times, default=0)
+    if len(times) < 2 or not longest > 0:
+        return steps
+    return [
+        step if step.seconds is None else replace(step, time_share=(0, max(0, step.seconds / longest)))
+        for step in steps
+    ]
 
 
 def _events(output: Output, case_input: Any) -> Sequence[Turn | ToolCall]:
@@ -161,23 +180,27 @@ def _of_event(event: Turn | ToolCall) -> TimelineStep:
         kind="tool",
         name=one_line(event.name, 80),
         parts=(("arguments", dict(event.arguments)), *result),
-        preview=tool_preview(event.arguments),
+        preview=tool_preview(event.arguments, event.result),
         error=event.error,
         seconds=event.seconds,
     )
 
 
-def tool_preview(arguments: Any) -> str:
-    """Write arguments on one line.
+def tool_preview(arguments: Any, result: Any = None) -> str:
+    """Write arguments on one line, and the result, if it is known.
 
-    >>> tool_preview({"order": 7, "city": "Oslo"}), tool_preview({}), tool_preview("Oslo")
-    ('order: 7, city: Oslo', '', 'Oslo')
+    >>> tool_preview({"order": 7, "city": "Oslo"}), tool_preview({}), tool_preview("Oslo", {"sent": True})
+    ('order: 7, city: Oslo', '', 'Oslo → sent: true')
     """
-    if not isinstance(arguments, dict) and hasattr(arguments, "items"):
-        arguments = dict(arguments)
-    if not isinstance(arguments, dict):
-        return "" if arguments is None else _preview(arguments)
-    return one_line(", ".join(f"{name}: {_preview(value)}" for name, value in arguments.items()), _PREVIEW)
+    given = "" if arguments is None else _fields(arguments)
+    return given if result is None else one_line(f"{one_line(given, _PREVIEW // 2)} → {_fields(result)}", _PREVIEW)
+
+
+def _fields(value: Any) -> str:
+    """Write a value on one line, the fields of a mapping without its braces."""
+    if not isinstance(value, Mapping):
+        return _preview(value)
+    return one_line(", ".join(f"{name}: {_preview(each)}" for name, each in islice(value.items(), 20)), _PREVIEW)
 
 
 def _preview(value: Any) -> str:
@@ -199,7 +222,7 @@ def span_step(span: Span, depth: int = 0, time_share: tuple[float, float] | None
         kind="step" if span.kind == "run" else span.kind,
         name=one_line(span.name, 80),
         parts=tuple((head, value) for head, value in shown if value is not None),
-        preview=tool_preview(span.input)
+        preview=tool_preview(span.input, span.output)
         if span.kind == "tool"
         else _preview(span.output if span.output is not None else ""),
         error=span.error,

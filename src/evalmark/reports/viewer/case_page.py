@@ -58,7 +58,7 @@ class ScoreView:
     """A score as shown on the page."""
 
     row: int
-    """From 1, in the order of the page."""
+    """From 1, in the order of the suite."""
     score: Score
     kind: str
     text: str
@@ -147,7 +147,7 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         "metadata": _without_error_fields(result.output.metadata) if result.output.error else result.output.metadata,
         "same_case": _others(browsing.results_of_same_case(number), number),
         "past": case_history(view, run, result),
-        "scores": scores,
+        "scores": sorted(scores, key=lambda judged: not judged.is_deciding),
         "all_scores": len(result.scores),
         "unsupported": [sentence for judged in scores for sentence in judged.unsupported],
         "calls": calls,
