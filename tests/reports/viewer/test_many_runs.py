@@ -166,13 +166,69 @@ def test_runs_are_grouped_with_the_newest_figure_of_each_group(grouped, group, r
     assert headings(text) == names
 
 
-def test_a_dataset_that_all_runs_have_is_named_once(store):
-    for number in range(2):
-        keep(store, a_run(f"run-{number}", created=f"2026-11-2{number}T10:15:00+00:00"), [result(number)])
-    said = words(page(shown(store), "/"))
-    assert said.count("squares.jsonl") == 1
-    assert "All on squares.jsonl" in said
-    assert "squares.jsonl" not in words(page(shown(store), "/?columns=run&columns=verdict"))
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        pytest.param(
+            "",
+            [
+                "2026-11-24 10:15 UTC · squares.jsonl · app:new",
+                "2026-11-23 10:15 UTC · app:old",
+                "2026-11-22 10:15 UTC · squares.jsonl · app:old",
+                "2026-11-21 08:15 UTC",
+            ],
+            id="only what differs from the row above of the same suite",
+        ),
+        pytest.param(
+            "?group=target",
+            [
+                "2026-11-24 10:15 UTC · squares.jsonl · app:new",
+                "2026-11-23 10:15 UTC · squares.jsonl · app:old",
+                "2026-11-22 10:15 UTC · squares.jsonl · app:old",
+                "2026-11-21 08:15 UTC",
+            ],
+            id="each group says it once",
+        ),
+        pytest.param(
+            "?columns=run&text=2026112",
+            [
+                "2026-11-24 10:15 UTC · app:new",
+                "2026-11-23 10:15 UTC · app:old",
+                "2026-11-22 10:15 UTC · app:old",
+                "2026-11-21 08:15 UTC",
+            ],
+            id="no dataset without its column",
+        ),
+    ],
+)
+def test_a_row_of_the_list_says_what_differs_from_the_row_above(store, query, rows):
+    for day, suite, target, clock in (
+        ("21", "a.yaml", "app:old", "10:15:00+02:00"),
+        ("22", "b.yaml", "app:old", "10:15:00Z"),
+        ("23", "a.yaml", "app:old", "10:15:59+00:00"),
+        ("24", "a.yaml", "app:new", "10:15:00Z"),
+    ):
+        run = a_run(f"202611{day}-a", created=f"2026-11-{day}T{clock}", suite=suite, target=target)
+        keep(store, run, [result(1)])
+    text = page(shown(store), f"/{query}")
+    found = [words(one) for one in re.findall(r"<small>(<time.*?)</small>", text)]
+    assert found == rows
+
+
+@pytest.mark.parametrize(
+    ("created", "said"),
+    [
+        pytest.param("2026-11-21T10:15:59Z", "2026-11-21 10:15 UTC", id="a time in UTC to the minute"),
+        pytest.param("2026-11-21T00:15:00+02:00", "2026-11-20 22:15 UTC", id="a time of another zone in UTC"),
+        pytest.param("2026-11-21T10:15:59", "2026-11-21 10:15:59", id="a time without a zone as it is"),
+        pytest.param("last week", "last week", id="what is no time as it is"),
+        pytest.param("", "time unknown", id="no time"),
+    ],
+)
+def test_the_list_says_when_a_run_started(store, created, said):
+    keep(store, a_run("a", created=created), [result(1)])
+    (found,) = re.findall(r"<small>(<time.*?</time>)", page(shown(store), "/"))
+    assert words(found) == said
 
 
 def test_runs_are_grouped_by_the_models_under_test_not_by_their_judges():
@@ -214,10 +270,11 @@ def test_groups_go_along_with_a_search_pages_and_columns(grouped, monkeypatch):
 @pytest.mark.parametrize(
     ("query", "heads"),
     [
-        ("", ["Run", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost", "Time"]),
-        ("?columns=run", ["Run", "Passed 95 % interval"]),
-        ("?columns=run&columns=time&columns=cost", ["Run", "Passed 95 % interval", "Cost", "Time"]),
-        ("?columns=nonsense", ["Run", "Passed 95 % interval"]),
+        ("", ["Run start in UTC", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost time"]),
+        ("?columns=run", ["Run start in UTC", "Passed 95 % interval"]),
+        ("?columns=run&columns=time&columns=cost", ["Run start in UTC", "Passed 95 % interval", "Cost time"]),
+        ("?columns=run&columns=time", ["Run start in UTC", "Passed 95 % interval", "Time"]),
+        ("?columns=nonsense", ["Run start in UTC", "Passed 95 % interval"]),
     ],
 )
 def test_the_columns_of_the_list_are_those_of_the_address(grouped, query, heads):

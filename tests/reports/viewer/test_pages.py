@@ -87,7 +87,7 @@ def cases(text: str) -> list[str]:
 def test_the_list_shows_each_run_with_its_figures(app):
     said = words(page(app, "/"))
     assert "1 run in evalmark.db" in said
-    assert "squares 2026-11-21 10:15:00 UTC · squares.jsonl · app:answer judged by openai/small 30" in said
+    assert f"squares 2026-11-21 10:15 UTC · squares.jsonl · app:answer {DASH} judged by openai/small 30" in said
     assert f"66.7 % 47.8 {DASH} 81.4 % · 18 of 27 · ! 3 errors {DASH} $0.0042 80 s" in said
 
 

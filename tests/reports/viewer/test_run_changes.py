@@ -59,7 +59,7 @@ def test_a_verdict_that_is_not_of_the_pass_rate_names_its_metric(store):
             for case, one in enumerate(answered(20 + number, 40))
         ]
         keep(store, a_run(f"run-{number}", metrics=metrics), polite)
-    assert trends(shown(store))[0] == "▼ worse by polite pass rate +2.5 points on 40 cases"
+    assert trends(shown(store))[0] == "▼ worse by polite ; pass rate +2.5 points on 40 cases"
 
 
 def test_a_trend_leads_to_the_comparison(store):

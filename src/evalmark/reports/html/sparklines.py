@@ -89,11 +89,12 @@ def draw_rates(newest_first: Sequence[Share]) -> Markup:
     rates = [share.value for share in reversed(newest_first) if share.value is not None]
     if len(rates) < 2:
         return Markup()
-    points = [(2 + 6 * number, 14 - 12 * rate) for number, rate in enumerate(rates)]
+    step = max(6, 24 // (len(rates) - 1))
+    points = [(2 + step * number, 14 - 12 * rate) for number, rate in enumerate(rates)]
     line = "L".join(f"{x} {y:.1f}" for x, y in points)
     x, y = points[-1]
     drawn = _svg(
-        4 + 6 * (len(rates) - 1),
+        x + 2,
         16,
         [f'<path class="rates" d="M{line}"/>', f'<circle class="dot" cx="{x}" cy="{y:.1f}" r="2"/>'],
     )

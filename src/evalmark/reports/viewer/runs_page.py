@@ -1,7 +1,7 @@
 """The page of all runs, newest first, filtered by the address."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -71,6 +71,7 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         "headings": headings,
         "groups": RUN_GROUPS,
         "all_columns": RUN_COLUMNS,
+        "repeats": _repeats(lines, headings),
         "shared_names": _shared_names(suites),
         "statuses": get_args(RunStatus),
         "matching": paging.total,
@@ -130,6 +131,23 @@ def _headings(
     on_page = {run: group for run, group in zip(first, groups, strict=True) if run}
     newest = view.lines([group.newest for group in on_page.values()])
     return {run: (group, line) for (run, group), line in zip(on_page.items(), newest, strict=True)}
+
+
+def _repeats(lines: Sequence[RunLine], headings: Collection[str]) -> Mapping[str, frozenset[str]]:
+    """Return by run id what a row need not repeat: what the row above it of the same suite, in its group, says already."""
+    above: dict[str, set[tuple[str, object]]] = {}
+    repeats = {}
+    for run in (line.run for line in lines):
+        if run.id in headings:
+            above.clear()
+        facts = {
+            ("datasets", tuple(info.name for info in run.datasets)),
+            ("target", run.target),
+            ("judges", tuple(judges_of(run))),
+        }
+        repeats[run.id] = frozenset(name for name, _ in facts & above.get(suite_of(run), set()))
+        above[suite_of(run)] = facts
+    return repeats
 
 
 def _by_suite(lines: Sequence[RunLine]) -> Mapping[str, Sequence[RunLine]]:

@@ -151,7 +151,7 @@ def _find(db: Connection, path: StoreLocation, reference: str, notes: Callable[[
         suites = to_json(_suites_like(db, base))
         rows = [*db.execute(f"{_HEADER} where suite in (select value from json_each(?)) {newest}", (suites, back))]  # noqa: S608  texts of ours
     elif not rows and base:
-        named = [row[0] for row in db.execute(_NAMED, (base,))]
+        named = [row[0] for row in db.execute(f"{_NAMED} {_NEWEST_FIRST}", (base,))]
         if len(named) > back:
             rows = [*db.execute(f"{_HEADER} where number = ?", (named[back],))]
             if len(named) > 1 and base == reference:
@@ -164,8 +164,7 @@ def _find(db: Connection, path: StoreLocation, reference: str, notes: Callable[[
 
 
 _NAMED = (  # a damaged header must not hide the other runs
-    "select number from run "
-    "where case when json_valid(header) then json_extract(header, '$.given_name') end = ? " + _NEWEST_FIRST  # noqa: S608  texts of ours
+    "select number from run where case when json_valid(header) then json_extract(header, '$.given_name') end = ?"
 )
 
 
