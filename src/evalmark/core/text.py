@@ -173,8 +173,12 @@ def without_shared_words(names: Sequence[str]) -> list[str]:
     ['terse', 'friendly']
     >>> without_shared_words(["a b", "b a"])
     ['a b', 'b a']
+    >>> without_shared_words(["2026-11-29 01:15:42", "2026-11-29 01:15:43"])
+    ['2026-11-29 01:15:42', '2026-11-29 01:15:43']
     """
     words = [re.findall(r"\.[A-Za-z]\w*|[^\s/:.]+(?:\.\d[^\s/:.]*)*", name) for name in names]
     shared = frozenset.intersection(*map(frozenset, words)) if words else frozenset()
     short = [" ".join(word for word in each if word not in shared).replace(" .", ".") for each in words]
-    return short if shared and all(short) and len(set(short)) == len(set(names)) else list(names)
+    # A rest of digits alone, as of times, does not read as a name.
+    are_names = all(re.search(r"[^\W\d]", name) for name in short)
+    return short if shared and are_names and len(set(short)) == len(set(names)) else list(names)

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections import Counter
 from dataclasses import replace
+from html import escape
 
 import pytest
 
@@ -95,6 +96,10 @@ def test_the_page_says_what_the_command_line_says(app, kept):
     counted = re.search(r'by change"[^>]*>(.*?)</nav>', text, re.S)
     every, *kinds = [int(n) for n in re.findall(r"<b>(\d+)</b>", counted[1])]
     assert every == sum(kinds)
+    remarks = [remark for _, remark in comparison.change_remarks(expected.targets[0])]
+    assert remarks, "what is missing, and what the cases can detect"
+    before_cases = text.partition('id="cases"')[0]
+    assert all(escape(remark, quote=False) in before_cases for remark in remarks)
 
 
 @pytest.mark.parametrize(

@@ -425,7 +425,10 @@ def _whatever_is_missing(change: MetricChange) -> str:
         return "its values have no known range, so the missing ones leave it undecided."
     ends = sorted((raw_difference(change, worst.value or 0.0), raw_difference(change, best.value or 0.0)))
     low, high = (_signed_raw(change, end) for end in ends)
-    return f"depending on the missing results, the difference is anywhere from {low} to {high}."
+    doubt = (
+        f"{OUTCOME_WORDS[change.difference.judged_outcome]} by the scored cases alone; " if change.is_in_doubt else ""
+    )
+    return f"{doubt}depending on the missing results, the difference is anywhere from {low} to {high}."
 
 
 def _what_would_decide(change: MetricChange, difference: Difference) -> str:

@@ -87,13 +87,13 @@ def test_a_query_in_plain_words(text, words):
         pytest.param("verdict:flai", "There is no verdict flai; did you mean verdict:fail?", id="a verdict misspelt"),
         pytest.param(
             "verdict:zzz",
-            "There is no verdict zzz; it is one of pass, fail, error, unscored, ungated.",
+            "There is no verdict zzz; use pass, fail, error, unscored, ungated.",
             id="an unknown verdict: each is listed by one word",
         ),
         pytest.param("verdict:", "verdict: needs a value right after the colon, such as verdict:fail.", id="no value"),
         pytest.param(
             "state:fail",
-            "There is no filter state:; it is verdict:, tag:, target:, label:, flipped:, metadata.FIELD:, metric.NAME",
+            "There is no filter state:; use verdict:, tag:, target:, label:, flipped:, metadata.FIELD:, metric.NAME",
             id="another field",
         ),
         pytest.param("verdit:fail", "There is no filter verdit:; did you mean verdict:?", id="a field misspelt"),

@@ -315,7 +315,7 @@ def _field_term(name: str, written: str) -> SearchTerm:
     value, field = _plain(written), name.lower()
     if field not in _EXAMPLES:
         close = get_close_matches(field, [*_EXAMPLES, "metric", *_MEASURES], n=1)
-        advice = f"did you mean {_key(close[0])}?" if close else f"it is {_FIELDS}."
+        advice = f"did you mean {_key(close[0])}?" if close else f"use {_FIELDS}."
         raise _QueryError(
             f"There is no filter {one_line(name, 30)}:; {advice} Put the text in quotes to search for it."
         )
@@ -350,7 +350,7 @@ def _one_of(value: str, known: Mapping[str, str], field: str) -> str:
         return lower
     close = get_close_matches(lower, known, n=1)
     names = reversed({known[name]: name for name in reversed([*known])}.values())  # each meaning by its first name
-    advice = f"did you mean {field}:{close[0]}?" if close else f"it is one of {', '.join(names)}."
+    advice = f"did you mean {field}:{close[0]}?" if close else f"use {', '.join(names)}."
     raise _QueryError(f"There is no {field} {one_line(value, 30) or 'without a name'}; {advice}")
 
 
