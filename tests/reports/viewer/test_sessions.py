@@ -347,11 +347,13 @@ def test_spans_without_their_session_are_shown_all_the_same(store):
     assert "Open?" in said
 
 
+RAIN = "The station reports rain. " * 40
+
+
 def many_steps() -> list[Span]:
     """Five hundred steps with long results, the last of which failed, and their answer."""
-    text = "The station reports rain. " * 40
     made = [
-        replace(SPAN, id=f"{n:016x}", parent=SPAN.id, kind="tool", name=f"t{n}", output=f"{n}: {text}")
+        replace(SPAN, id=f"{n:016x}", parent=SPAN.id, kind="tool", name=f"t{n}", output=f"{n}: {RAIN}")
         for n in range(500)
     ]
     return [*made[:120], replace(made[120], error="ValueError: no station"), *made[121:], SPAN]
@@ -365,9 +367,10 @@ def test_a_page_of_many_steps_is_small_and_each_step_is_one_link_away(store):
     assert text.count('<li id="span-0') == 150
     assert "120: The station" in text, "a failed step is not folded"
     step, href = re.search(r'<li id="span-(\w+)".{,2000}?"step-body"><a href="([^"]*)"', text, re.DOTALL).groups()
-    assert f"{int(step, 16)}: The station" not in text
+    whole = f"{int(step, 16)}: {RAIN}".strip()
+    assert whole not in text
     same = page(app, unescape(href).partition("#")[0])
-    assert f"{int(step, 16)}: The station" in same
+    assert whole in same
     assert re.search(rf'<li id="span-{step}"[^>]*>\s*<details class="step" open>', same)
 
 

@@ -13,7 +13,7 @@ from evalmark.tracing.annotations.labels import NewLabel, save_labels, span_subj
 from .chromium import chromium, playwright, served, too_wide
 from .payloads import PAYLOADS
 from .test_browser import TEXTS, Watched
-from .test_sessions import HEADER, many_steps, record_month
+from .test_sessions import HEADER, RAIN, many_steps, record_month
 
 pytestmark = pytest.mark.slow
 expect = playwright.expect
@@ -157,7 +157,7 @@ def test_the_texts_of_a_folded_step_come_when_it_is_unfolded(watched, opened):
     page.goto(f"{opened[1].origin}/sessions/{HEADER.id}")
     step = page.locator(f"#{page.locator('li:has(> .step > .step-body)').first.get_attribute('id')}")
     step.locator("summary").first.click()
-    expect(step).to_contain_text("The station reports rain.")
+    expect(step).to_contain_text(RAIN.strip())
     expect(step.locator(".step-body")).to_have_count(0)
     expect(step.locator("form.label")).to_be_visible()
     assert page.url.endswith(HEADER.id), "the page stays"

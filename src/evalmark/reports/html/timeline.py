@@ -12,7 +12,7 @@ from evalmark.core.values.call import Call
 from evalmark.core.values.case import Output, ToolCall, Turn, Usage
 from evalmark.core.values.session import Span
 
-_PREVIEW = 160
+_PREVIEW = 140
 """Characters of a folded step that are shown."""
 
 
