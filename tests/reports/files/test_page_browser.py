@@ -167,6 +167,13 @@ def test_an_address_says_which_cases_are_shown(opened, state, fits):
     assert page.inner_text("#count") == ("30 cases" if len(wanted) == 30 else f"{len(wanted)} of 30 cases")
 
 
+def test_results_of_several_targets_are_counted_as_trials(opened):
+    page = opened("sides")
+    expect(page.locator("#count")).to_have_text("84 trials")
+    page.goto(f"{page.url}#verdict=fail")
+    expect(page.locator("#count")).to_have_text("40 of 84 trials")
+
+
 def test_what_is_typed_is_written_into_the_address_and_cleared_again(opened):
     page = opened("squares")
     page.select_option("[name=verdict]", "fail")

@@ -12,6 +12,7 @@ from evalmark import Case, Output, Result, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text import comparison
+from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer.app import starlette_app
 from evalmark.reports.viewer.background import BackgroundFigures
 from evalmark.reports.viewer.comparisons import EarlierComparison, earlier_comparison
@@ -320,6 +321,18 @@ def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
     assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases regressed</a>' in text
     assert "Against <a" not in run_page(app, OLD)
     assert 'aria-label="Compare two targets of this run"' in run_page(app, MODELS)
+
+
+def test_a_case_that_changed_on_two_targets_is_counted_once(store):
+    for run, created, made in ((OLD, 21, result), (NEW, 22, later)):
+        results = [made(number, target=target) for number in range(30) for target in ("a", "b")]
+        keep(store, a_run(run, created=f"2026-11-{created}T10:15:00+00:00", target="a, b"), results)
+    app = shown(store)
+    assert '?flipped=worse#cases">8 cases regressed</a>' in run_page(app, NEW)
+    assert len(listed(run_page(app, NEW, "?flipped=worse"))) == 8
+    both, one = (found(app, f"?run={NEW}&baseline={OLD}&went=worse{of}") for of in ("", "&of=a"))
+    assert f"16 cases, each on every target, 1 {DASH} 16 shown" in both
+    assert f"8 cases, 1 {DASH} 8 shown" in one
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,15 @@ def test_several_targets_stand_side_by_side_in_their_order(store):
     assert f"4 cases, 1 {DASH} 4 shown" in words(text)
 
 
+def test_repeats_are_not_counted_as_cases(store):
+    results = [result(number, repeat=repeat) for number in range(4) for repeat in range(3)]
+    keep(store, a_run(repeat=3), results)
+    app = shown(store)
+    assert "12 trials · 4 cases" in words(page(app, PAGE)).replace("\xa0", "")
+    assert f"12 repeats, 1 {DASH} 12 shown" in words(page(app, PAGE))
+    assert f"3 repeats found, 1 {DASH} 3 shown" in words(page(app, f"{PAGE}?q=case-002"))
+
+
 def test_a_case_shows_all_that_is_known_of_it(app):
     text = page(app, f"{PAGE}/results/2")
     said = words(text)

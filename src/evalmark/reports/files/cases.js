@@ -8,6 +8,7 @@
   const heads = [...table.tHead.rows[0].cells];
   const run = table.dataset.run;
   const RANKS = { error: 0, fail: 1, unscored: 2, ungated: 3, pass: 4, worse: 0, other: 1, new: 2, "": 3, better: 4 };
+  const unit = byId("count").textContent.split(" ").at(-1); // cases or trials
   const rows = [...table.tBodies].map((body, place) => ({ body, place, id: body.querySelector("dl").id.slice(1) }));
   const rowOf = new Map(rows.map((row) => [row.body, row]));
   const scores = heads.map((head, at) => (head.dataset.by === "score" ? at : -1)).filter((at) => at >= 0);
@@ -128,8 +129,7 @@
     const test = fits();
     let n = 0;
     for (const row of rows) n += !(row.body.hidden = !test(row));
-    const all = rows.length.toLocaleString("en");
-    byId("count").textContent = n === rows.length ? `${all} cases` : `${n.toLocaleString("en")} of ${all} cases`;
+    byId("count").textContent = `${n === rows.length ? "" : `${n.toLocaleString("en")} of `}${rows.length.toLocaleString("en")} ${unit}`;
     for (const chip of document.querySelectorAll(".chips a")) chip.toggleAttribute("aria-current", chip.hash === `#verdict=${state.verdict}`);
   };
 

@@ -39,6 +39,11 @@ class PreparedComparison:
     _sorted: dict[str | None, Sequence[RankedCase]] = field(default_factory=dict)
     _places: dict[tuple[str, int], CasePlaces | None] = field(default_factory=dict)
 
+    def changed_cases(self, change: CaseOutcome) -> int:
+        """Count the cases that became worse or better on any target."""
+        flips = (one for each in self.comparison.targets for one in (each.worse if change == "worse" else each.better))
+        return len({(flip.dataset, flip.case) for flip in flips})
+
     def telling(self, metric: str | None) -> Sequence[RankedCase]:
         """List the cases in display order, sorted once per metric."""
         if metric not in self._sorted:

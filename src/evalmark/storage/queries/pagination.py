@@ -238,8 +238,16 @@ def sort_rows(db: Connection, query: ResultQuery, numbers: list[int] | None, sta
         part = f"+r.run = ? and +r.pass > 0 and r.number in ({', '.join('?' * (len(numbers) + 1))})"
         parameters = (*parameters, *numbers, of or 0)
     # a scan for results without a score may have stopped at one with a score
-    stopped = query.index_ranges[-1].extra_condition and start is not None and start.index_range == len(query.index_ranges) - 1
-    mark = f"union all select {_COLUMNS}, false, null from every r where r.number = ? and r.v is not null" if stopped else ""
+    stopped = (
+        query.index_ranges[-1].extra_condition
+        and start is not None
+        and start.index_range == len(query.index_ranges) - 1
+    )
+    mark = (
+        f"union all select {_COLUMNS}, false, null from every r where r.number = ? and r.v is not null"
+        if stopped
+        else ""
+    )
     sql = f"""
         with every as materialized (
             select {_COLUMNS}, ({query.query.conditions}) as hit, {value} as v from result r where {part}
