@@ -26,7 +26,7 @@ _NOISE = 1e-9
 
 
 def is_plain(environ: Mapping[str, str]) -> bool:
-    """Return whether text is plain: ASCII of a fixed width, without colours and without lines that change."""
+    """Return whether text is plain: of a fixed width and with ASCII signs, without colours and without lines that change."""
     return environ.get(PLAIN, "").lower() in ("1", "true", "yes", "on")
 
 

@@ -134,7 +134,7 @@ def _root(
         bool,
         typer.Option(
             PLAIN_FLAG,
-            help="For logs: ASCII text of 100 columns, without colours and progress bars; before or after COMMAND.",
+            help="For logs: 100 columns and ASCII signs, without colours and progress bars; before or after COMMAND.",
         ),
     ] = False,
 ) -> None:

@@ -182,7 +182,7 @@ def _table(rows: Sequence[tuple[str, str]]) -> RenderableType:
     """Return files or commands with what they are for: beside them, or below them on narrow terminals."""
     width = max(len(first) for first, _ in rows)
     if terminal_style().width >= width + MIN_EXPLANATION:
-        return console.topic_table(rows, gap=3, no_wrap=True)
+        return console.FieldList(rows, gap=3, style="")
     parts: list[RenderableType] = []
     for first, second in rows:
         parts += [Text(first), *([console.indented(Text(second, style="dim"))] if second else [])]

@@ -14,7 +14,7 @@ from evalmark.stats.calibration.audit_results import JudgeAudit
 from evalmark.stats.calibration.canaries import CanaryReport
 from evalmark.stats.calibration.graded_audit import GradedAudit
 
-from .console import DEFAULT, TerminalStyle, data_table, indented, render, topic_table
+from .console import DEFAULT, FieldList, TerminalStyle, data_table, indented, render
 
 
 def audit_screen(
@@ -26,10 +26,10 @@ def audit_screen(
         parts += [Text(""), Text(audit_title(audit), style="bold")]
         if audit.confusion.n:
             parts += [Text(""), indented(_confusion(audit)), Text("")]
-        parts.append(indented(topic_table(audit_lines(audit, run.id), style="dim", max_width=24)))
+        parts.append(indented(FieldList(audit_lines(audit, run.id))))
     for scores in graded:
         parts += [Text(""), Text(graded_title(scores), style="bold")]
-        parts.append(indented(topic_table(graded_lines(scores, run.id), style="dim", max_width=24)))
+        parts.append(indented(FieldList(graded_lines(scores, run.id))))
     return render(parts, style)
 
 

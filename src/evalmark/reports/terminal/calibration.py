@@ -17,7 +17,7 @@ from evalmark.reports.text.calibration import (
 )
 from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, indented, render, title_line, topic_table
+from .console import COLORS, DEFAULT, MARKS, FieldList, TerminalStyle, content_width, indented, render, title_line
 
 GOOD, BAD = "█", "▄"
 """Characters of bars of liked and disliked outputs."""
@@ -40,7 +40,7 @@ def calibration_screen(calibration: Calibration, style: TerminalStyle = DEFAULT)
         )
     for one in calibration.metrics:
         parts += [Text(""), _header(one), Text(""), *_picture(one, style)]
-        parts.append(indented(topic_table(guarantee_lines(one, calibration), no_wrap=True, style="dim")))
+        parts.append(indented(FieldList(guarantee_lines(one, calibration))))
     return render(parts, style)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
@@ -16,7 +15,7 @@ from evalmark.core.values.tool import ToolRecording
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, indented, render
+from .console import COLORS, DEFAULT, MARKS, FieldList, TerminalStyle, indented, render
 
 _CLEANED = "control characters were removed here"
 _SHORT = 60
@@ -37,12 +36,8 @@ def tool_call_screen(recording: ToolRecording, style: TerminalStyle = DEFAULT) -
 
 
 def _drawn(heading: RenderableType, rows: Iterable[tuple[str, Any]], style: TerminalStyle) -> str:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", min_width=10, max_width=20)
-    table.add_column(overflow="fold")
-    for label, value in rows:
-        table.add_row(one_line(label, 20), _exact(value))
-    return render([heading, indented(table)], style)
+    fields = FieldList((one_line(label, 20), _exact(value)) for label, value in rows)
+    return render([heading, indented(fields)], style)
 
 
 def _heading(call: Call) -> RenderableType:

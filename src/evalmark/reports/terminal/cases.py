@@ -1,10 +1,8 @@
 """Terminal text of trials: one in full, or the worst of a run."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
-from rich.cells import cell_len
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.case_titles import CaseTitles, case_title
@@ -18,16 +16,14 @@ from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import deciding_scores, raised_at, score_text, traceback_of, unsupported_claims
 from evalmark.stats.summary.summary import Summary
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, indented, render
+from .console import COLORS, DEFAULT, MARKS, FieldList, TerminalStyle, indented, render
 
 _LINES = 400
 """Longest field of a case shown in full, in characters per column."""
 _STEP_LINES = 40
 """The same for a step of a transcript."""
-_LABELS = 20
-"""Width of the names in a list of cases."""
-_ROOMY = 80
-"""The least width of a terminal that has room for it."""
+_BRIEF, BRIEF_REASON = 160, 240
+"""Longest texts and reasons in a list of cases, in characters; wide terminals show two lines."""
 
 
 def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | None = None) -> str:
@@ -41,7 +37,7 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
         ("error", output.error),
     ]
     rows += [("context", context) for context in case.contexts_of(output) or ()]
-    table = field_table()
+    table = FieldList()
     for label, value in rows:
         if value is not None:
             table.add_row(label, Text(cut(display_text(value), style.width * _LINES)))
@@ -64,41 +60,23 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
     shown_results = worst[: style.worst]
     if not shown_results:
         return []
-    parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
-    labels = _label_width(shown_results, summary, style)
-    room = style.width - labels - 7
-    titles = CaseTitles()
+    table, titles = FieldList(), CaseTitles()
+    most, most_reason = max(_BRIEF, 2 * style.width), max(BRIEF_REASON, 3 * style.width)
     for result in shown_results:
-        table, heading = field_table(labels), _case_heading(result, run, titles)
-        given = one_line(unwrap_single_input(result.trial.case.input), room)
+        heading = _case_heading(result, run, titles)
+        table.add_heading(heading)
+        given = one_line(unwrap_single_input(result.trial.case.input), most)
         if f"{MARKS[result.verdict]} {given}" != heading.plain:  # else the name of the case is its input
-            table.add_row("input", Text(given))
+            table.add_row("input", given)
         if result.output.error is None:
-            table.add_row("output", Text(one_line(result.output.value, room)))
+            table.add_row("output", one_line(result.output.value, most))
         else:
-            error = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
+            error = Text(one_line(result.output.error, most), style=COLORS["error"])
             table.add_row("error", error.append(raised_at(result.output), style="not bold dim"))
         metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in deciding_scores(result, summary.missed):
-            _add_score(table, score, metrics, room)
-        parts += [heading, indented(table)]
-    return parts
-
-
-def _label_width(results: Iterable[Result], summary: Summary, style: TerminalStyle) -> int:
-    """Return the width of the names in a list of cases; narrow terminals leave more room to the texts."""
-    if style.width >= _ROOMY:
-        return _LABELS
-    scores = (one_line(score.name, 60) for result in results for score in deciding_scores(result, summary.missed))
-    return min(max(map(cell_len, ("output", *scores))), _LABELS)
-
-
-def field_table(labels: int = _LABELS) -> Table:
-    """Make a table of names and values; `labels` is the least width of the names."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", min_width=labels, max_width=30)
-    table.add_column(overflow="fold")
-    return table
+            _add_score(table, score, metrics, most_reason)
+    return [Text(""), Text("worst cases", style="bold"), table]
 
 
 def _case_heading(result: Result, run: Run | None, title_of: Callable[[str, object, int], str] = case_title) -> Text:
@@ -109,7 +87,7 @@ def _case_heading(result: Result, run: Run | None, title_of: Callable[[str, obje
     )
 
 
-def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
+def _add_steps(table: FieldList, result: Result, style: TerminalStyle) -> None:
     steps = transcripts.steps(result.output, result.trial.case.input)
     if steps:
         table.add_row("transcript", Text(steps_title(result.output), style="dim"))
@@ -120,21 +98,21 @@ def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
         table.add_row("tokens", Text(tokens_used(result.output.usage)))
 
 
-def _add_traceback(table: Table, item: Output | Score, style: TerminalStyle) -> None:
+def _add_traceback(table: FieldList, item: Output | Score, style: TerminalStyle) -> None:
     if traceback := traceback_of(item):
         table.add_row("traceback", Text(cut(traceback, style.width * _LINES)))
 
 
-def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: int | None) -> None:
+def _add_score(table: FieldList, score: Score, metrics: Mapping[str, Metric], most: int | None) -> None:
     line = Text(score_text(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, ""))
-    reason = clean(score.reason) if room is None else one_line(score.reason, 2 * room)
+    reason = clean(score.reason) if most is None else one_line(score.reason, most)
     if reason:
         line.append(f"  {reason}{raised_at(score)}", style="not bold default")
     table.add_row(one_line(score.name, 60), line)
     for sentence, closest in unsupported_claims(score).items():
-        text = clean(sentence) if room is None else one_line(sentence, room)
+        text = clean(sentence) if most is None else one_line(sentence, most)
         quoted = Text(f"\u201c{text}\u201d", style="italic")
-        why = closest if room is None else one_line(closest, 2 * room)
+        why = closest if most is None else one_line(closest, most)
         table.add_row(
             "unsupported" if "claims" in score.detail else "not in contexts",
             quoted.append(f"  {why}" if why else "", style="not italic dim"),

@@ -19,10 +19,10 @@ from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_change
 from evalmark.stats.comparison.change import Comparison, Flip, Outcome, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
 
-from .cases import field_table
 from .console import (
     COLORS,
     DEFAULT,
+    FieldList,
     TerminalStyle,
     column_gap,
     content_width,
@@ -30,7 +30,6 @@ from .console import (
     indented,
     render,
     title_line,
-    topic_table,
 )
 
 _NAME = 14
@@ -81,7 +80,7 @@ def _warnings(comparison: Comparison) -> Iterable[RenderableType]:
         yield Text("")
         yield Text("other differences", style="bold yellow")
         warnings = [("!", clean(warning)) for warning in comparison.warnings]
-        yield indented(topic_table(warnings, gap=1, no_wrap=True, style="yellow"))
+        yield indented(FieldList(warnings, gap=1, style="yellow"))
     hint, command = comparison_text.rescore_hint(comparison)
     if hint:
         yield indented(Text(hint))
@@ -106,7 +105,7 @@ def _target(comparison: Comparison, target: TargetChange, style: TerminalStyle, 
     yield Text(" ".join(comparison_text.table_remarks(comparison)), style="dim")
     if remarks := comparison_text.change_remarks(target, heads.where):
         yield Text("")
-        yield indented(topic_table(remarks, max_width=40))
+        yield indented(FieldList(remarks, style=""))
 
 
 def _deciding(target: TargetChange) -> tuple[TargetChange, str]:
@@ -229,7 +228,7 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
     yield Text("")
     yield Text.assemble(("tags", "bold"), f"   {remark}")
     if lines := comparison_text.slice_lines(target):
-        yield indented(topic_table(lines, max_width=40))
+        yield indented(FieldList(lines, style=""))
 
 
 def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle) -> Iterable[RenderableType]:
@@ -237,7 +236,7 @@ def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle)
         yield Text("")
         title = Text.assemble(_mark(pair.flip), " ", (trial_title(pair.now.trial), "bold"))
         yield title.append(f"   {changed_cases.flip_text(pair.flip, heads)}", style="not bold")
-        table = field_table()
+        table = FieldList()
         case = pair.now.trial.case
         for label, value in (("input", unwrap_single_input(case.input)), ("expected", case.expected)):
             if value is not None:

@@ -1,14 +1,14 @@
 """Rendering for terminals: width, colours and characters."""
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -26,7 +26,7 @@ class TerminalStyle:
     width: int = 100
     color: bool = False
     unicode: bool = True
-    """False uses ASCII only."""
+    """False uses ASCII for all signs of reports; texts of the data keep their characters."""
     worst: int = 5
     """How many of the worst cases to show."""
     remarks: tuple[str, ...] = ()
@@ -41,6 +41,11 @@ class TerminalStyle:
 
 DEFAULT = TerminalStyle()
 _PLAIN_WIDTH = 100
+_GLUE = "\ue000"
+"""Stands for a space that must not end a line; rich would break at every character of white space."""
+_NUMBERS = re.compile(rf"\d(?: %)?(?: (?:{DASH}|to) [+{MINUS}]?\d[\d.,]*(?: %)?)?")
+_NAMES = 14
+"""Width of a column of names that a narrow terminal has room for, too."""
 COLORS = {
     "pass": "green",
     "fail": "red",
@@ -96,6 +101,13 @@ def stdout_style(store: str = "", worst: int = 5, flags: str = "") -> TerminalSt
     )
 
 
+def _unbroken(text: Text) -> Text:
+    """Keep the ends of an interval, and a number and its percent sign, on one line."""
+    glued = text.copy()
+    glued.plain = _NUMBERS.sub(lambda found: found[0].replace(" ", _GLUE), text.plain)
+    return glued
+
+
 def title_line(title: Text, outcome: Text) -> Table:
     """Make a line with a title at the left and an outcome at the right."""
     line = Table.grid(expand=True, padding=(0, 2, 0, 0))
@@ -110,14 +122,41 @@ def data_table(gap: int = 2, *, expand: bool = False) -> Table:
     return Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim", expand=expand)
 
 
-def topic_table(lines: Iterable[tuple[str, str]], *, gap: int = 2, **topics: Any) -> Table:
-    """Make a table of topics and sentences; `topics` are options of the first column."""
-    table = Table.grid(padding=(0, gap, 0, 0))
-    table.add_column(**({"overflow": "fold"} | topics))
-    table.add_column(overflow="fold")
-    for topic, sentence in lines:
-        table.add_row(Text(topic), Text(sentence))
-    return table
+class FieldList:
+    """Names, each with a text beside it; a name too long for their column has a line of its own above its text."""
+
+    def __init__(self, rows: Iterable[tuple[str, str | Text]] = (), *, style: str = "dim", gap: int = 2) -> None:
+        self._rows: list[tuple[Text | None, Text]] = []
+        self._style, self._gap = style, gap
+        for name, text in rows:
+            self.add_row(name, text)
+
+    def add_row(self, name: str, text: str | Text) -> None:
+        """Add a name and its text."""
+        self._rows.append((Text(name, style=self._style), Text(text) if isinstance(text, str) else text))
+
+    def add_heading(self, heading: Text) -> None:
+        """Add a line to the left of the names that follow."""
+        self._rows.append((None, heading))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the lines; a column of names takes three tenths of the width at most."""
+        widths = [name.cell_len for name, _ in self._rows if name is not None]
+        most = max(_NAMES, 3 * options.max_width // 10)
+        column = max((width for width in widths if width <= most), default=0)
+        indent = 2 if len(widths) < len(self._rows) else 0
+        left = indent + (column or 2) + (self._gap if column else 0)
+        for name, text in self._rows:
+            if name is None:
+                yield text
+                continue
+            lines = _unbroken(text).wrap(console, max(1, options.max_width - left), overflow="fold")
+            beside = name.cell_len <= column and lines
+            if not beside:
+                yield Text(" " * indent).append_text(name)
+            for number, line in enumerate(lines):
+                start = Text(" " * indent).append_text(name) if beside and not number else Text()
+                yield start.append(" " * (left - start.cell_len)).append_text(line)
 
 
 def column_gap(style: TerminalStyle) -> int:
@@ -130,11 +169,11 @@ def indented(part: RenderableType, by: int = 2) -> Padding:
     return Padding(part, (0, 0, 0, by))
 
 
-def gate_table(verdict: GateVerdict) -> Table:
-    """Make a table of the gate's outcome and its reasons."""
+def gate_lines(verdict: GateVerdict) -> FieldList:
+    """Make a list of the gate's outcome and its reasons."""
     outcome = f"Gate {gate_outcome(verdict)}:"
     lines = [("" if number else outcome, clean(reason)) for number, reason in enumerate(verdict.reasons)]
-    return topic_table(lines, gap=1, no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
+    return FieldList(lines, gap=1, style=f"bold {COLORS[verdict.outcome]}")
 
 
 def content_width(style: TerminalStyle) -> int:
@@ -158,9 +197,11 @@ def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
         _environ={},
     )
     for part in parts:
+        if isinstance(part, Text):
+            part = _unbroken(part)
         is_command = isinstance(part, Text) and part.overflow == "ignore"  # it stays whole, longer than a line or not
         console.print(Group(part), crop=not is_command)
-    lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
+    lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().replace(_GLUE, " ").split("\n")]
     return _encoded("\n" + "\n".join(lines), style)
 
 
@@ -170,4 +211,5 @@ def plain_lines(lines: Iterable[str], style: TerminalStyle) -> str:
 
 
 def _encoded(text: str, style: TerminalStyle) -> str:
-    return text if style.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+    """Replace signs of reports; what a stream cannot encode in texts of the data, it escapes."""
+    return text if style.unicode else text.translate(_ASCII)

@@ -27,7 +27,7 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import SummaryGroup
 
-from .console import COLORS, DEFAULT, TerminalStyle, content_width, gate_table, indented, render, title_line
+from .console import COLORS, DEFAULT, TerminalStyle, content_width, gate_lines, indented, render, title_line
 
 _SHOWN = 5
 """Most changed cases listed by name."""
@@ -64,7 +64,7 @@ def eval_screen(
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:
         parts += [Text("")] if parts else []
-        parts.append(gate_table(verdict))
+        parts.append(gate_lines(verdict))
     return render(parts, style).removeprefix("\n")
 
 

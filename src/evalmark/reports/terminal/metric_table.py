@@ -20,10 +20,8 @@ from .console import TerminalStyle, column_gap, content_width, data_table
 
 _LONGEST = 60
 """Longest metric name in characters."""
-_SHORTEST = 12
-"""Least width of metric names."""
 _FOLDED = 8
-"""The same where no layout fits; figures are never cut."""
+"""Least width of metric names where no layout fits; figures are never cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +34,8 @@ class TableLayout:
     """Show the unit beside the mean; False puts it below."""
     spread: bool = True
     """Show the histogram."""
+    counts: bool = True
+    """Show the number of scores of each metric."""
     unscored: bool = True
     """Show how many scores are missing."""
     errors: bool = True
@@ -47,8 +47,11 @@ _LAYOUTS = (
     TableLayout(rates=False),
     TableLayout(rates=False, unit_beside=False),
     TableLayout(rates=False, unit_beside=False, spread=False),
+    TableLayout(rates=False, unit_beside=False, spread=False, counts=False),
 )
-"""From wide to narrow; the first that fits is used, else names are folded."""
+"""From wide to narrow; the first that fits is used."""
+_NARROW = _LAYOUTS[3:]
+"""Layouts that break names between words."""
 
 
 def fitting_layout(parts: Sequence[SummaryGroup], gate: Gate | None, style: TerminalStyle) -> TableLayout:
@@ -63,7 +66,7 @@ def fitting_layout(parts: Sequence[SummaryGroup], gate: Gate | None, style: Term
             errors=any(metric.errors for metric in metrics),
         )
         rows = ([_cells(metric, gate, layout) for metric in part.metrics] for part in parts if part.metrics)
-        if all(_width(cells, gap) <= content_width(style) for cells in rows):
+        if all(_width(cells, gap, by_words=fullest in _NARROW) <= content_width(style) for cells in rows):
             break
     return layout
 
@@ -78,7 +81,8 @@ def metric_table(
 ) -> Iterable[RenderableType]:
     """Yield the table, and a line on what its cells leave open."""
     rows, gap = [_cells(metric, gate, layout) for metric in table_metrics(part)], column_gap(style)
-    yield _table(rows, gap, _SHORTEST if _width(rows, gap) <= content_width(style) else _FOLDED)
+    fits = _width(rows, gap, by_words=True) <= content_width(style)
+    yield _table(rows, gap, _widest(rows, "metric", by_words=True) if fits else _FOLDED)
     if notes := titles.metric_notes(part.metrics):
         yield Text(notes, style="dim")
 
@@ -102,6 +106,7 @@ def _cells(metric: MetricSummary, gate: Gate | None, layout: TableLayout) -> dic
         "low   high": Text(block_bars(metric.bins), style="cyan"),
     }
     shown = {
+        "n": layout.counts,
         "95 % interval ": layout.rates,
         "unscored": layout.unscored,
         "errors": layout.errors,
@@ -110,14 +115,16 @@ def _cells(metric: MetricSummary, gate: Gate | None, layout: TableLayout) -> dic
     return {heading: cell for heading, cell in cells.items() if shown.get(heading, True)}
 
 
-def _width(rows: Sequence[Mapping[str, Text]], gap: int) -> int:
-    return sum(_widest(rows, heading) for heading in rows[0]) + gap * (len(rows[0]) - 1)
+def _width(rows: Sequence[Mapping[str, Text]], gap: int, *, by_words: bool) -> int:
+    return sum(_widest(rows, heading, by_words=by_words) for heading in rows[0]) + gap * (len(rows[0]) - 1)
 
 
-def _widest(rows: Sequence[Mapping[str, Text]], heading: str) -> int:
-    lines = (line for row in rows for line in row[heading].plain.split("\n"))
-    least = _SHORTEST if heading == "metric" else cell_len(heading.strip())
-    return max(least, *map(cell_len, lines))
+def _widest(rows: Sequence[Mapping[str, Text]], heading: str, *, by_words: bool) -> int:
+    cells = [row[heading].plain for row in rows]
+    parts = (
+        part for cell in cells for part in (cell.split() if by_words and heading == "metric" else cell.split("\n"))
+    )
+    return max(map(cell_len, (heading.strip(), *parts)))
 
 
 def _table(rows: Sequence[Mapping[str, Text]], gap: int, shortest: int) -> Table:

@@ -10,7 +10,7 @@ from evalmark.core.values.score import Result
 from evalmark.reports.text.outputs import CaseOutputs, OutputTable, output_table
 from evalmark.reports.text.verdicts import raised_at
 
-from .console import COLORS, TerminalStyle, content_width, indented, topic_table
+from .console import COLORS, FieldList, TerminalStyle, content_width, indented
 
 _MIN_COLUMN = 20
 """Columns of a target below which the outputs of a case stand under each other."""
@@ -54,7 +54,7 @@ def _stacked(table: OutputTable, room: int) -> list[RenderableType]:
         if number:
             parts.append(Text(""))
         parts += [indented(line) for line in _heading(case, room)]
-        lines = topic_table((), max_width=room // 3)
+        lines = FieldList(style="")
         for target in table.targets:
             lines.add_row(one_line(target, 200), _output(case.by_target.get(target), 2 * room))
         parts.append(indented(lines, 4))

@@ -19,20 +19,20 @@ from evalmark.stats.summary.gate import GateVerdict, apply_gate, summary_and_ver
 from evalmark.stats.summary.summary import REASONS, Summary
 from evalmark.stats.summary.summary import SummaryGroup as Part
 
-from .cases import worst_cases
+from .cases import BRIEF_REASON, worst_cases
 from .console import (
     COLORS,
     DEFAULT,
     MARKS,
+    FieldList,
     TerminalStyle,
     column_gap,
     content_width,
     data_table,
-    gate_table,
+    gate_lines,
     indented,
     render,
     title_line,
-    topic_table,
 )
 from .metric_table import TableLayout, fitting_layout, metric_table
 from .outputs import output_screen
@@ -144,7 +144,8 @@ def _part(
     yield from _listed("", all_remarks(part), style)
     rows = worst_rows(part, min(style.worst, _WORST_ROWS))
     lines = [
-        (metric, f"{case}: {verdict}  {one_line(reason, 2 * style.width)}") for metric, case, verdict, reason in rows
+        (metric, f"{case}: {verdict}  {one_line(reason, max(BRIEF_REASON, 3 * style.width))}")
+        for metric, case, verdict, reason in rows
     ]
     yield from _listed("worst verdicts", lines, style)
 
@@ -165,12 +166,12 @@ def _listed(heading: str, lines: Sequence[tuple[str, str]], style: TerminalStyle
         return []
     topics = without_repeats(topic for topic, _ in lines)
     rows = [(topic, sentence.rstrip()) for topic, (_, sentence) in zip(topics, lines, strict=True)]
-    table = topic_table(rows, max_width=max(30, style.width // 3))
+    table = FieldList(rows, style="")
     return [Text(""), *([Text(heading, style="bold"), indented(table)] if heading else [table])]
 
 
 def _verdict(verdict: GateVerdict) -> list[RenderableType]:
-    return [gate_table(verdict)] if verdict.gated else [Text(clean(reason)) for reason in verdict.reasons]
+    return [gate_lines(verdict)] if verdict.gated else [Text(clean(reason)) for reason in verdict.reasons]
 
 
 def _how_to_score(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
@@ -16,8 +15,7 @@ from evalmark.reports.text.transcripts import tokens_used
 from evalmark.storage.sessions.store import RecordedSession
 from evalmark.storage.sessions.trees import in_order
 
-from .cases import field_table
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, indented, plain_lines, render
+from .console import COLORS, DEFAULT, MARKS, FieldList, TerminalStyle, content_width, indented, plain_lines, render
 
 _LINES = 400
 """Longest field of an answer, in characters per column."""
@@ -129,7 +127,7 @@ def labels_screen(labels: Iterable[Label], style: TerminalStyle = DEFAULT) -> st
     labels = list(labels)
     if not labels:
         return ""
-    table = field_table()
+    table = FieldList()
     _add_labels(table, labels, style)
     return render([indented(table)], style)
 
@@ -141,7 +139,7 @@ def _span(span: Span, labels: Iterable[Label], style: TerminalStyle, depth: int)
     took += [] if span.cost is None else [money(span.cost)]
     title = " ".join(filter(None, ("answer" if not span.parent else span.kind, one_line(span.name, 100))))
     heading = Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (span.id, "bold"), f"  {' · '.join([title, *took])}")
-    table = field_table()
+    table = FieldList()
     most = style.width * (_STEP_LINES if span.parent else _LINES)
     rows = [("input", span.input), ("output", span.output), ("error", span.error), ("model", span.model or None)]
     rows += [("prompt", span.template or None), *(("context", context) for context in span.contexts or ())]
@@ -155,7 +153,7 @@ def _span(span: Span, labels: Iterable[Label], style: TerminalStyle, depth: int)
     yield indented(table, deep + 2)
 
 
-def _add_labels(table: Table, labels: Sequence[Label], style: TerminalStyle) -> None:
+def _add_labels(table: FieldList, labels: Sequence[Label], style: TerminalStyle) -> None:
     holding = set(map(id, current_labels(labels)))
     for label in labels:
         parts = [] if label.liked is None else ["up" if label.liked else "down"]

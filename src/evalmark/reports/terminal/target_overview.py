@@ -21,7 +21,7 @@ from evalmark.reports.text.target_overview import (
 from evalmark.reports.text.titles import without_repeats
 from evalmark.stats.summary.target_overview import Overview
 
-from .console import DEFAULT, TerminalStyle, column_gap, content_width, data_table, indented, render, topic_table
+from .console import DEFAULT, FieldList, TerminalStyle, column_gap, content_width, data_table, indented, render
 
 _NAMES = 30
 """Greatest width of target names."""
@@ -41,7 +41,7 @@ def overview_screen(run: Run, overview: Overview, style: TerminalStyle = DEFAULT
         "judge against automatic checks, on rules that both checked": disagreement_lines(run),
     }
     for title, lines in sections.items():
-        parts += [Text(""), Text(title, style="bold"), indented(topic_table(lines))] if lines else []
+        parts += [Text(""), Text(title, style="bold"), indented(FieldList(lines, style=""))] if lines else []
     return render(parts, style)
 
 
