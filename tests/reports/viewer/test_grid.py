@@ -11,8 +11,8 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.trade_offs import column_difference
-from evalmark.reports.viewer.grid import run_label
+from evalmark.reports.text.trade_offs import column_difference, difference_parts
+from evalmark.reports.viewer.grid import run_label, run_labels
 from evalmark.stats.comparison.trade_offs import Candidate, trade_offs
 from evalmark.store import open_store
 from evalmark.tracing.annotations.labels import result_subject
@@ -106,7 +106,9 @@ def test_each_target_is_a_column_with_the_figures_of_the_trade_offs_of_the_comma
     difference = expected.difference(1, 0)
     assert (difference.outcome, expected.rows[0].quality) == ("better", 9 / 39)
     head = plain(text.partition("</thead>")[0])
-    assert f"▲ better {column_difference(difference, expected)}" in head
+    value, interval = difference_parts(difference, expected)
+    assert f"against weak difference in points \u2013 ▲ better {value} {interval} · n&nbsp;39" in head
+    assert f"{value} points ({interval}) on 39 cases" == column_difference(difference, expected)
     assert "23.1 %" in head
     assert "n 39" in head
     assert "p adjusted over 1 pair" in plain(text)
@@ -115,7 +117,7 @@ def test_each_target_is_a_column_with_the_figures_of_the_trade_offs_of_the_comma
 def test_the_difference_turns_round_with_the_first_column(app):
     text = page(app, f"?run={TWO}&first=1")
     assert titles(text) == ["strong", "weak"]
-    assert "▼ worse \u221269.2 points" in plain(text)
+    assert "against strong difference in points \u2013 ▼ worse \u221269.2 " in plain(text)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_differences_mark_the_words_that_the_first_column_lacks(app):
     text = page(app, f"?run={TWO}&differences=1&show=differ")
     assert "<del>weak</del>" in text
     assert "<ins>strong</ins>" in text
-    assert "(+1.00)" in text
+    assert '<span class="quiet">+1.00</span>' in text
 
 
 def test_outputs_that_nothing_scores_differ_by_their_texts(app):
@@ -206,7 +208,7 @@ def test_the_suites_of_one_set_open_as_one_grid(app):
     assert plain(text.partition("<h1>")[2].partition("</h1>")[0]) == "shop"
     assert counts(text) == [4, 2, 2]
     alone = page(app, f"?run={SMALL}&alone=1")
-    assert titles(alone) == ["openai/a"]
+    assert titles(alone) == ["openai/<wbr>a"]
     assert "All 2 suites in one grid" in alone
 
 
@@ -217,7 +219,7 @@ def test_prompts_on_models_are_titled_by_both(tmp_path):
         text = page(shown(made), f"?run={TWO}")
     assert titles(text) == ["short", "long", "short"]
     heads = re.findall(r'<span class="title">.*?</span><small><bdi>(.*?)</bdi></small>', text)
-    assert heads == ["openai/a", "openai/a", "openai/b"]
+    assert heads == ["openai/<wbr>a", "openai/<wbr>a", "openai/<wbr>b"]
 
 
 def test_many_columns_are_named_by_what_tells_them_apart(tmp_path):
@@ -289,8 +291,8 @@ def test_where_lower_is_better_a_column_shows_the_sign_of_the_means_above_it(tmp
             created = f"2026-11-2{number}T10:15:00Z"
             keep(made, a_run(name, name=name, target="t", metrics=metrics, created=created), results)
         text = plain(page(shown(made), f"?run={SMALL}&run={LARGE}"))
-        assert "0.200 edits ↓" in text
-        assert "0.600 edits ↓" in text
+        assert "edits ↓ 95 % interval · n 0.200" in text
+        assert "0.600" in text
         assert "▼ worse +0.4" in text
 
 
@@ -342,6 +344,47 @@ def test_an_error_in_place_of_a_pass_differs_but_is_no_regression(tmp_path):
 def test_runs_of_one_suite_are_told_apart_by_their_times(second, labels):
     runs = [a_run(name, created=created) for name, created in ((TWO, "2026-11-21T10:15:01Z"), (SMALL, second))]
     assert [run_label(run, runs) for run in runs] == labels
+
+
+@pytest.mark.parametrize(
+    ("created", "labels"),
+    [
+        pytest.param(
+            ["2026-11-21T10:15:01Z", "2026-11-21T10:16:02Z"],
+            ["nightly · 2026-11-21 10:15", "nightly · 2026-11-21 10:16"],
+            id="by their times",
+        ),
+        pytest.param(
+            ["2026-11-21T10:15:01Z", "2026-11-21T10:15:01Z"],
+            [f"nightly · {TWO}", f"nightly · {SMALL}"],
+            id="by their ids, where times are equal",
+        ),
+    ],
+)
+def test_runs_of_the_same_given_name_are_told_apart(tmp_path, created, labels):
+    with open_store(tmp_path / "evalmark.db") as made:
+        for run, time in zip((TWO, SMALL), created, strict=True):
+            of = a_run(run, given_name="nightly", target="t", metrics=METRIC, created=time)
+            keep(made, of, [answer(1, "t", "x", True)])
+        assert [*run_labels([made.run(run) for run in (TWO, SMALL)]).values()] == labels
+        assert titles(page(shown(made), f"?run={TWO}&run={SMALL}")) == labels
+
+
+def test_a_target_that_all_runs_have_is_named_once(app):
+    text = page(app, f"?run={SMALL}&run={LARGE}")
+    assert "target openai/a" in plain(text.partition("<main")[2].partition("</ul>")[0])
+    assert "openai" not in text.partition("<thead>")[2].partition("</thead>")[0]
+
+
+def test_of_scores_that_are_yes_or_no_a_difference_is_its_direction(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        results = [answer(1, target, "x", target == "new") for target in ("old", "new")]
+        results = [replace(one, scores=(replace(one.scores[0], raw=bool(one.scores[0].raw)),)) for one in results]
+        keep(made, a_run(TWO, target="old, new", metrics=METRIC), results)
+        text = page(shown(made), f"?run={TWO}&differences=1")
+    assert [
+        plain(one) for one in re.findall(r"<dd>(.*?)</dd>", text.partition("<tbody")[2].partition("</table>")[0])[::2]
+    ] == ["no", "yes △ improved"]
 
 
 def button(text, title, row, liked="up"):

@@ -26,7 +26,7 @@ from .conftest import METRICS, POLICY, a_run, from_browser, keep, result, shown
 
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
-VOID = {"meta", "link", "input", "br", "img", "hr"}
+VOID = {"meta", "link", "input", "br", "img", "hr", "wbr"}
 
 
 class Balanced(HTMLParser):

@@ -57,6 +57,15 @@ def _sign(match: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
+def breakable(name: str) -> Markup:
+    """Escape a name that may break into lines after its separators, rather than within its words.
+
+    >>> breakable("shop.bot:<b> 10:15")
+    Markup('shop.<wbr>bot:<wbr>&lt;b&gt; 10:15')
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[./:_@])(?=\D)", visible(name)))
+
+
 def inner_text(text: str) -> Markup:
     """Escape a text between tags, for places with many quotation marks: these stay as they are.
 

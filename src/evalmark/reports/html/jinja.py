@@ -37,7 +37,7 @@ from evalmark.reports.text.word_changes import merge_changes, shorten_common
 
 from . import sparklines
 from .assets import SHORTCUTS
-from .escaping import page_text, segments, visible, wrap_change
+from .escaping import breakable, page_text, segments, visible, wrap_change
 from .markdown import plain_beginning
 from .rich_text import rich_text
 from .timeline import timeline_title
@@ -97,6 +97,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         bytecode_cache=_compiled_templates(),
     )
     made.filters |= {
+        "breakable": breakable,
         "text": page_text,
         "line": one_line,
         "plain": plain_beginning,

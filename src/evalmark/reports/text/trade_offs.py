@@ -8,7 +8,7 @@ from evalmark.core.text import count, distinct_from, one_line
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
 
-from .comparison import points_in_brackets, signed_points
+from .comparison import signed_points
 from .numbers import GAP, duration, interval_text, mean_number, percent, range_text, share_interval, with_minus
 
 HEADS = ("target", "quality", "interval", "cost", "latency", "standing")
@@ -72,15 +72,24 @@ def column_difference(difference: Difference, trade_offs: TradeOffs) -> str:
         return "no case was scored in both"
     if difference.is_identical:
         return f"all outputs and scores are identical on {count(difference.n, 'case')}"
-    if difference.bounded and not difference.metric:
-        text = f"{signed_points(difference.value)} points{points_in_brackets(difference)}"
-    else:
-        # A difference is positive where the target is better, its means are in their own direction.
-        means = difference.swapped if trade_offs.direction == "lower" else difference
-        limits = (0.0, means.margin, -means.margin)
+    value, interval = difference_parts(difference, trade_offs)
+    unit = "" if trade_offs.metric else " points"
+    return f"{value}{unit}{f' ({interval})' if interval else ''} on {count(difference.n, 'case')}"
+
+
+def difference_parts(difference: Difference, trade_offs: TradeOffs) -> tuple[str, str]:
+    """Return the difference of the means of a target and another one, and its interval, which is empty if unknown.
+
+    Both are in points for the pass rate, otherwise in units of the metric.
+    """
+    # A difference is positive where the target is better, its means are in their own direction.
+    means = difference.swapped if trade_offs.direction == "lower" else difference
+    value, limits = means.value or 0.0, (0.0, means.margin, -means.margin)
+    if trade_offs.metric:
         ends = [with_minus(distinct_from(end, limits, _signed, 3)) for end in means.interval.ends or ()]
-        text = with_minus(_signed(means.value or 0.0, 3)) + (f" ({range_text(*ends)})" if ends else "")
-    return f"{text} on {count(difference.n, 'case')}"
+        return with_minus(_signed(value, 3)), range_text(*ends) if ends else ""
+    ends = [signed_points(end, limits) for end in means.interval.ends or ()]
+    return signed_points(value), range_text(*ends) if ends else ""
 
 
 def _signed(number: float, digits: int) -> str:

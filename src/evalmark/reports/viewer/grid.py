@@ -139,13 +139,13 @@ def _columns(runs: Sequence[Run], targets: Sequence[Sequence[str]]) -> Iterator[
     several = len(runs) > 1
     is_one_target = several and all(len(names) == 1 for names in targets) and len({names[0] for names in targets}) == 1
     are_prompts = all(prompt and model for names in targets for prompt, _, model in (t.partition("@") for t in names))
+    labels = run_labels(runs)
     number = 0
     for run, names in zip(runs, targets, strict=True):
-        label = run_label(run, runs)
         for target in names:
             prompt, _, model = target.partition("@") if are_prompts else (target or "outputs", "", "")
-            of = [model, label if several else ""]
-            title, below = (label, target) if is_one_target else (prompt, " · ".join(filter(None, of)))
+            of = [model, labels[run.id] if several else ""]
+            title, below = (labels[run.id], "") if is_one_target else (prompt, " · ".join(filter(None, of)))
             yield GridColumn(number=number, run=run, target=target, title=title, below=below)
             number += 1
 
@@ -158,15 +158,24 @@ def run_label(run: Run, runs: Sequence[Run]) -> str:
         return run.name.removeprefix(f"{common}: ")
     if run.name and [one.name for one in runs].count(run.name) == 1:
         return run.name
-    characters = 16 if len({one.created[:16] for one in runs}) == len(runs) else 19  # seconds, where minutes are equal
+    return _time(run, runs)
+
+
+def _time(run: Run, runs: Sequence[Run]) -> str:
+    """Return the time of a run to the minute, or to the second where minutes are equal."""
+    characters = 16 if len({one.created[:16] for one in runs}) == len(runs) else 19
     return run.created[:characters].replace("T", " ")
 
 
 def run_labels(runs: Sequence[Run]) -> dict[str, str]:
-    """Return the label of each run by its id, with the id where another run has the same label."""
+    """Return the label of each run by its id, with its time, or else its id, where another run has the same label."""
     labels = {run.id: run_label(run, runs) for run in runs}
-    times = Counter(labels.values())
-    return {run: label if times[label] == 1 else f"{label} ({run})" for run, label in labels.items()}
+    timed = {run.id: f"{labels[run.id]} · {_time(run, runs)}" for run in runs}
+    named = {run.id: f"{labels[run.id]} · {run.id}" for run in runs}
+    for others in (timed, named):
+        times = Counter(labels.values())
+        labels = {run: label if times[label] == 1 else others[run] for run, label in labels.items()}
+    return labels
 
 
 def runs_of_folder(view: StoreView, run: Run) -> list[Run]:

@@ -8,15 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.money import money
 from evalmark.core.text import without_shared_words
-from evalmark.core.values.run import Metric, Run, metrics_for
-from evalmark.core.values.score import Result, Score, Verdict
-from evalmark.reports.html.compared_cases import plain_change
+from evalmark.core.values.run import Run
 from evalmark.reports.text.best_target import BestTargetText, best_target_text
-from evalmark.reports.text.change_words import CASE_SIGNS, CASE_WORDS
-from evalmark.reports.text.output_changes import OutputChange
-from evalmark.reports.text.verdicts import shown_scores
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import (
     GRID_DENSITIES,
@@ -28,14 +22,10 @@ from evalmark.reports.viewer.urls.queries import (
     parse_grid_query,
 )
 from evalmark.reports.viewer.urls.search_query import SearchQuery, parse_search_query
-from evalmark.stats.comparison.compared_cases import CaseOutcome
-from evalmark.stats.comparison.metric_values import case_fingerprint
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import Share
-from evalmark.stats.summary.pareto import own_calls
 from evalmark.storage.queries.filter import ResultFilter
-from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 
 from .comparisons import EarlierComparison, nearest_comparison, only_flipped, prepared_trade_offs
@@ -48,9 +38,9 @@ from .grid import (
     prepared_grid,
     runs_of_folder,
     set_name,
-    verdict_shares,
 )
-from .grid_room import CellPlace, PageRoom
+from .grid_cells import ShownRow, shown_rows
+from .grid_room import PageRoom
 from .label_filter import only_labelled
 from .labels import LabelView, form_fields, label_views
 from .page_context import PageContext
@@ -71,62 +61,6 @@ class ColumnFigures:
     trade_off: TradeOff | None
     difference: Difference | None
     is_first: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridScore:
-    """A score of an output, and how far it is from that of the first column."""
-
-    score: Score
-    metric: Metric | None
-    above: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridCell:
-    """A case in a column."""
-
-    column: GridColumn
-    kept: NumberedResult
-    """The first repeat."""
-    verdicts: Sequence[Verdict]
-    """Of all repeats."""
-    against: str
-    """A sign and a word for how the verdicts differ from those of the first column; empty if they do not."""
-    scores: Sequence[GridScore]
-    cost: str
-    """Of the output's own calls; empty if it made none or a price is unknown."""
-    change: OutputChange | None
-    """The difference from the first column, if it is shown."""
-    is_edited: bool
-    """Whether the case has another input or expected output than in the row's first cell."""
-
-    @property
-    def place(self) -> CellPlace:
-        return self.column.run.id, self.kept.number
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the cell shows its output rather than an error or a difference."""
-        output = self.kept.result.output
-        has_text = output.value is not None and output.error is None
-        return has_text and (self.change is None or self.change.kind not in ("same", "words", "fields"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRow:
-    """A row of the page."""
-
-    cells: Sequence[GridCell | None]
-
-    @property
-    def differs(self) -> bool:
-        """Whether a cell differs in its verdicts from the first column."""
-        return any(cell.against for cell in self.cells if cell is not None)
-
-    @property
-    def first(self) -> GridCell:
-        return next(cell for cell in self.cells if cell is not None)
 
 
 def show(context: PageContext, request: Request) -> Response:
@@ -276,7 +210,8 @@ def _table(
         density=query.density,
     )
     paging = Paging(total=len(rows), size=room.rows, requested=query.page)
-    shown = _shown_rows(view, columns, [[row.cells[n] for n in order] for row in paging.part(rows)], query)
+    cells = [[row.cells[n] for n in order] for row in paging.part(rows)]
+    shown = shown_rows(view, columns, cells, differences=query.differences)
     whole = [
         (cell.place, cell.kept.result.output.value)
         for row in shown
@@ -342,96 +277,3 @@ def _figures(view: StoreView, columns: Sequence[GridColumn], found: TradeOffs | 
         )
         for column, row in zip(columns, rows, strict=True)
     ]
-
-
-def _shown_rows(
-    view: StoreView, columns: Sequence[GridColumn], rows: Sequence[Sequence[Any]], query: GridQuery
-) -> list[ShownRow]:
-    """Read the results of a page, a run at a time, and the prices of their calls."""
-    results: dict[tuple[str, int], NumberedResult] = {}
-    for run in {column.run.id: column.run for column in columns}.values():
-        numbers = [row[n][0][0] for row in rows for n, column in enumerate(columns) if row[n] and column.run is run]
-        found = view.browsing(run).results(numbers)
-        results |= {(run.id, one.number): one for one in found}
-    prices = view.store.recordings.prices([key for one in results.values() for key in own_calls(one.result)])
-    shown = []
-    for row in rows:
-        kept = [results[column.run.id, cell[0][0]] if cell else None for column, cell in zip(columns, row, strict=True)]
-        verdicts = [[verdict for _, verdict in cell] for cell in row]
-        shown.append(_shown_row(columns, kept, verdicts, prices, query))
-    return shown
-
-
-def _shown_row(
-    columns: Sequence[GridColumn],
-    kept: Sequence[NumberedResult | None],
-    verdicts: Sequence[Sequence[Verdict]],
-    prices: Mapping[str, tuple[str, float | None]],
-    query: GridQuery,
-) -> ShownRow:
-    first = next(one for one in kept if one is not None)
-    content = case_fingerprint(first.result.trial)
-    base = kept[0] if query.differences else None
-    cells = [
-        None
-        if one is None
-        else GridCell(
-            column=column,
-            kept=one,
-            verdicts=several,
-            against="" if kept[0] is None else _against(verdicts[0], several),
-            scores=_scores(column.run, one.result, None if one is base or base is None else base.result),
-            cost=_cost(one.result, prices),
-            change=_change(base, one),
-            is_edited=not (one.is_cut or first.is_cut) and case_fingerprint(one.result.trial) != content,
-        )
-        for column, one, several in zip(columns, kept, verdicts, strict=True)
-    ]
-    return ShownRow(cells=cells)
-
-
-def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
-    """Describe how the verdicts of a case differ from those of the first column: a sign and a word, not tested.
-
-    A case with an error or without a score did not regress, as in a comparison: it only differs.
-
-    >>> _against(["pass"], ["fail"]), _against(["pass"], ["error"]), _against(["pass"], ["pass", "pass"])
-    ('▽ regressed', '≠ differs', '')
-    """
-    if verdict_shares(first) == verdict_shares(several):
-        return ""
-    judged = [[verdict for verdict in one if verdict in ("pass", "fail")] for one in (first, several)]
-    before, now = (one.count("pass") / len(one) if one else None for one in judged)
-    if before is None or now is None or before == now:
-        return "≠ differs"
-    way: CaseOutcome = "better" if now > before else "worse"
-    return f"{CASE_SIGNS[way]} {CASE_WORDS[way]}"
-
-
-def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:
-    metrics = metrics_for(run.metrics, result.trial.dataset)
-    values = {} if base is None else {score.name: score.value for score in base.scores}
-    return [
-        GridScore(score=one, metric=metrics.get(one.name), above=_above(one, values)) for one in shown_scores(result)
-    ]
-
-
-def _above(score: Score, values: Mapping[str, float | None]) -> float | None:
-    other = values.get(score.name)
-    return None if score.value is None or other is None else score.value - other
-
-
-def _cost(result: Result, prices: Mapping[str, tuple[str, float | None]]) -> str:
-    costs = [prices[key][1] if key in prices else None for key in own_calls(result)]
-    known = [cost for cost in costs if cost is not None]
-    return money(sum(known)) if known and len(known) == len(costs) else ""
-
-
-def _change(base: NumberedResult | None, one: NumberedResult) -> OutputChange | None:
-    """Compare an output with that of the first column; None if one is too large or is an error."""
-    if base is None or one is base or base.is_cut or one.is_cut:
-        return None
-    outputs = base.result.output, one.result.output
-    if any(output.error is not None for output in outputs):
-        return None
-    return plain_change(*(output.value for output in outputs))
