@@ -15,7 +15,7 @@ from .reading_rows import fair_share
 
 _PAGE = 148_000
 """Bytes of a page, by these estimates of its parts."""
-_FRAME, _HEAD, _ROW, _CELL, _SCORE = 14_000, 900, 900, 850, 150
+_FRAME, _HEAD, _ROW, _CELL, _SCORE = 14_000, 900, 900, 850, 170
 """Bytes of a page without its table, of a column's head, of a row's, and of a cell and a score without their texts."""
 _COMPACT_ROW, _COMPACT_CELL = 650, 900
 _TYPICAL = {"compact": 120, "": 250, "full": 500}
@@ -43,7 +43,7 @@ class PageRoom:
     """The size of a page of so many columns and scores.
 
     >>> [PageRoom(columns=n, scores=1, density="").rows for n in (1, 3, 6, 24)]
-    [50, 28, 15, 4]
+    [50, 27, 15, 4]
     """
 
     columns: int
