@@ -246,9 +246,9 @@ def test_the_course_of_a_suite_shows_each_run_with_its_interval_and_its_gate(sto
     assert [chart.count(f'class="{kind} line-0"') for kind in ("stop", "open")] == [2, 0]
     assert chart.count('class="cross"') == 1
     assert [row.split(" UTC ")[1] for row in rows(text)] == [
-        f"· 10 trials 0000000002 ✓ passed 90 % 59.6 {DASH} 98.2 %",
-        f"· 10 trials 0000000001 ✓ passed 80 % 49.0 {DASH} 94.3 %",
-        f"· 10 trials 0000000000 ✗ failed 70 % 39.7 {DASH} 89.2 %",
+        f"10 trials 0000000002 ✓ passed 90.0 % 59.6 {DASH} 98.2 %",
+        f"10 trials 0000000001 ✓ passed 80.0 % 49.0 {DASH} 94.3 %",
+        f"10 trials 0000000000 ✗ failed 70.0 % 39.7 {DASH} 89.2 %",
     ]
     assert "suite.yaml: " not in text
     assert "3 runs, from 70 % to 90 %, 1 failed gate." in words(text)
@@ -286,8 +286,8 @@ def test_each_dataset_has_a_line(store):
     ]
     keep(store, a_run(datasets=(DatasetInfo(name="d"), DatasetInfo(name="e"))), results)
     text = page(shown(store), "/trends")
-    assert "Run Verdict all d e" in words(text)
-    assert "✗ failed 75 %" in rows(text)[0]
+    assert "Run start in UTC Verdict all d e" in words(text)
+    assert "✗ failed 75.0 %" in rows(text)[0]
     assert "100 %" in rows(text)[0]
     assert "50 %" in rows(text)[0]
 

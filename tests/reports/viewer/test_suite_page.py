@@ -49,7 +49,7 @@ def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its
     for picture in panels.values():
         assert re.findall(r'<a href="([^"]*)" tabindex="-1"', picture) == [run_path(run) for run in RUNS]
     assert len(re.findall('class="failed-run"', panels["Pass rate"])) == 1
-    assert re.search(r"squares, 2026-11-14T10:15:00\+00:00: 0 % [^<]*gate failed", panels["Pass rate"])
+    assert re.search(r"squares, 2026-11-14T10:15:00\+00:00: 0.0 % [^<]*gate failed", panels["Pass rate"])
     assert "$0.00047" in panels["Cost of a trial"]
     assert "4 tokens" in panels["Tokens of a trial"]
 
@@ -71,6 +71,7 @@ def test_the_pass_rate_of_each_tag_is_a_small_chart_with_intervals_and_a_column(
         re.findall(r'<a href="([^"]*)" tabindex="-1"', one) == [run_path(run) for run in RUNS[:2]]
         for one in panels.values()
     )
+    assert [re.findall(r'text-anchor="end">([^<]*)', one) for one in panels.values()] == [["0 %", "50 %", "100 %"]] * 2
     assert re.findall(r'<th scope="col" class="num"><bdi>(.*?)</bdi>', text) == ["refund", "urgent"]
     assert "A trial with several tags counts for each." in words(text)
     assert "control limits" not in words(text), "tags have none"
@@ -157,7 +158,7 @@ def test_the_large_figure_is_that_of_the_newest_whole_run(pages, store):
     text = page(pages, "/trends?suite=faq.yaml")
     assert "Large figures: those of" in words(text)
     assert f'Large figures: those of <a href="{run_path(RUNS[-1])}">' in text
-    assert '<p class="newest"><b>0 %</b>' in text
+    assert '<p class="newest"><b>0.0 %</b>' in text
 
 
 @pytest.mark.parametrize(("whole", "value"), [((True, True), 0.2), ((True, False), 0.8), ((False, False), 0.2)])

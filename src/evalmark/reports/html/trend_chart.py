@@ -186,7 +186,7 @@ def _outside(point: TrendPoint, x: float, y: float) -> Iterator[Markup]:
     half = text_width(point.change) / 2
     is_under = point.is_under and y < HIGH - _BOTTOM - 28
     at = min(WIDE - half, max(half, x))
-    yield text_element(at, y + (24 if is_under else -14), point.change, anchor="middle")
+    yield text_element(at, y + (24 if is_under else -14), point.change, "over", "middle")
 
 
 def _mark(point: TrendPoint, kind: str, x: float, y: float) -> Markup:
@@ -232,7 +232,7 @@ class MeasuredValue(NamedTuple):
     @property
     def text(self) -> str:
         """The value as text."""
-        return numbers.percent(self.value) if self.unit == "share" else numbers.number_text(self.value, self.kind)
+        return numbers.rate(self.value) if self.unit == "share" else numbers.number_text(self.value, self.kind)
 
     @property
     def interval_text(self) -> str:

@@ -64,15 +64,15 @@ def newest_point(panel: TrendPanel, runs: Sequence[PanelRun]) -> PanelPoint | No
     return panel.lines[0][1].get(newest) if panel.lines else None
 
 
-def draw_panel(panel: TrendPanel, runs: Sequence[PanelRun]) -> Markup:
-    """Draw a panel, the oldest run at the left; empty without points.
+def draw_panel(panel: TrendPanel, runs: Sequence[PanelRun], beside: Sequence[TrendPanel] = ()) -> Markup:
+    """Draw a panel, the oldest run at the left; empty without points. It has one scale with the panels `beside` it.
 
     Columns of runs whose gate failed are tinted. Each column is a link to its run. The links are left out of the order of
     the Tab key, since the table of the page has the same ones.
     """
-    points = [point for _, line in panel.lines for point in line.values()]
-    if not points:
+    if not any(line for _, line in panel.lines):
         return Markup()
+    points = [point for one in (panel, *beside) for _, line in one.lines for point in line.values()]
     up = _value_axis(points, panel.unit)
     left = max(_LEFT, _GAP + _LETTER * max(map(len, up.words)))
     across = Axis(low=-0.5, high=len(runs) - 0.5, ticks=(0.0, 1.0), start=left, end=WIDE - _RIGHT)

@@ -94,11 +94,12 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         panels = list(suite_panels(trend_runs, lines, [one for one in measures if one != BY_TAG], limits or ()))
     elif name == BY_TAG:
         panels = [TrendPanel(title=one.name, unit=unit, lines=[_panel_line(one, name, lines, ())]) for one in trends]
+    beside = () if shows_all else panels  # tags have one scale, measures do not
     whole = [line for line in lines if is_whole(line.run)]
     shown = limits or () if shows_all else drawn
     return {
         "shows_all": shows_all,
-        "panels": [(panel, newest_point(panel, panel_runs), draw_panel(panel, panel_runs)) for panel in panels],
+        "panels": [(panel, newest_point(panel, panel_runs), draw_panel(panel, panel_runs, beside)) for panel in panels],
         "newest_whole": whole[-1] if whole and whole[-1] is not lines[-1] else None,
         "outcomes": {one.outcome for one in panel_runs},
         "limits": [(line.name, draw_trend([line], days, one_line(name, 60), unit=unit)) for line in limit_lines],
