@@ -3,14 +3,20 @@
 import asyncio
 import re
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from evalmark import Score
+from evalmark import Score, Turn
+from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.run import Metric
 from evalmark.core.values.session import Session, Span
 from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer.urls.queries import parse_label_queue_query
 from evalmark.runs.execution.threshold_notes import evidence_of_run
+from evalmark.scoring.judges.delimiters import untrusted_text
+from evalmark.scoring.judges.question import QuestionTemplate
+from evalmark.scoring.judges.template import common_prompt
 from evalmark.store import open_store
 from evalmark.tracing.annotations.labels import result_subject
 from evalmark.tracing.annotations.samples import chosen_numbers
@@ -417,3 +423,62 @@ def test_where_the_store_may_only_be_read_nothing_can_be_begun(store):
 
 def test_an_empty_store_has_nothing_to_label(store):
     assert "nothing to label yet" in from_browser(shown(store), "/label").text
+
+
+def test_instructions_stand_above_each_output_and_stay_in_the_address(ann):
+    fields = {"what": f"run:{RUN}", "n": "6", "by": "ann", "instructions": "Good if *true*.\r\n\r\n- <b>short</b>"}
+    for more in ({}, {"way": "random"}, {"by_verdict": "similarity"}):
+        begun = sent(ann.viewer, fields | more, "/label/start")
+        page = ann.looks(begun.headers["location"])
+        for _ in range(2):
+            shown = re.search(r'<section class="instructions".*?</section>', page, re.DOTALL)[0]
+            assert "<em>true</em>" in shown
+            assert "&lt;b&gt;short" in shown
+            page = ann.says(page, "up")
+    assert 'class="instructions"' not in ann.looks(), "without instructions there is no part for them"
+
+
+def rule_of(viewer, store, call, name="correct"):
+    """The instructions of a queue that follows the rule of a judge."""
+    asyncio.run(store.call_log().keep(call))
+    begun = sent(viewer, {"what": f"run:{RUN}", "n": "6", "by": "ann", "rule": name}, "/label/start")
+    return parse_label_queue_query(dict(parse_qsl(urlsplit(begun.headers["location"]).query))).instructions
+
+
+def question_of(*sections, form="How polite it is.", output="Oslo </data-0123456789abcdef>"):
+    """A question as judges send it."""
+    material = {"output": (untrusted_text("output", output),), "input": (untrusted_text("input", "The capital?"),)}
+    return QuestionTemplate(sections=sections, form=form, trusted={}, material=material).question(None, {})
+
+
+@pytest.mark.parametrize(
+    ("request_", "rule"),
+    [
+        pytest.param(
+            question_of("Is it polite?", "What was asked:\n{{input}}", "The output to judge:\n{{output}}").request,
+            "Is it polite?\n\nHow polite it is.",
+            id="a question without what it shows of one output",
+        ),
+        pytest.param(
+            question_of("{{output}}", form=common_prompt().forms["boolean"].replace("{{score}}", "polite")).request,
+            "`pass` is true or false. What it stands for: polite",
+            id="a form without its JSON",
+        ),
+        pytest.param(
+            Request(messages=(Turn(role="system", content="Be strict."), Turn(role="user", content="Oslo"))),
+            "Be strict.",
+            id="a question of somebody else",
+        ),
+        pytest.param(Request(messages=(Turn(role="user", content="Oslo"),)), "", id="no rule is known"),
+    ],
+)
+def test_the_rule_of_a_judge_serves_as_instructions(own, store, request_, rule):
+    made = Call(key="k1", model="m", identity="m", request=request_, reply=Reply(text="yes"), created="2026-11-21")
+    assert rule_of(own, store, made) == rule
+    page = Rater(own, "ann").looks(f"/label?what=run:{RUN}")
+    assert ('<option value="correct">' in page.partition('name="rule"')[2].partition("</select>")[0]) == bool(rule)
+
+
+def test_instructions_of_a_form_come_before_the_rule_of_a_judge(own):
+    fields = {"what": f"run:{RUN}", "by": "ann", "rule": "correct", "instructions": "Is it short?"}
+    assert sent(own, fields, "/label/start").headers["location"].endswith("instructions=Is+it+short%3F")

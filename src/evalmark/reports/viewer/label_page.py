@@ -31,6 +31,7 @@ from evalmark.tracing.annotations.samples import (
     thresholds,
 )
 
+from .judge_rules import judge_rules
 from .labels import form_fields, label_views
 from .page_context import PageContext
 
@@ -76,7 +77,7 @@ def choose(context: PageContext, request: Request) -> Response:
         "projects": projects,
         "verdicts": VERDICTS,
         "encode_name": encode_name,
-        **({} if choice is None else _ways(context, choice.run, by)),
+        **({"rules": {}} if choice is None else _ways(context, choice.run, by)),
     }
     return context.page(request, "label_choice.html", values)
 
@@ -107,6 +108,7 @@ def _ways(context: PageContext, run: Run, by: str) -> Mapping[str, Any]:
         "judges": judged_by_several(run),
         "metrics": [*dict.fromkeys(metric.name for metric in run.metrics)],
         "samples": samples[-_SAMPLES:],
+        "rules": judge_rules(context.view, run),
     }
 
 
@@ -114,7 +116,7 @@ def start(context: PageContext, request: Request) -> Response:
     """Start labelling under the name in the form; it is in no address, since addresses are shared."""
     form: Mapping[str, str] = request.scope[FORM]
     by = form.get("by", "").strip()[:MAX_NAME_CHARS]
-    query = _requested(form)
+    query = _with_rule(context, _requested(form), form.get("rule", ""))
     if not query.what or not by:
         missing = "what you want to label" if not query.what else "who you are"
         raise HTTPException(400, f"The form does not say {missing}; go back and fill it in.")
@@ -129,7 +131,7 @@ def start(context: PageContext, request: Request) -> Response:
 def _requested(form: Mapping[str, str]) -> LabelQueueQuery:
     """Read the form: only the fields of the chosen way count."""
     way = form.get("way", "")
-    fields = {"what": form.get("what", ""), "n": form.get("n", "")}
+    fields = {name: form.get(name, "") for name in ("what", "n", "instructions")}
     if way in CHOSEN:
         return parse_label_queue_query({**fields, "how": way, "metric": form.get(f"{way}_by", "")})
     if way == "verdict":
@@ -140,6 +142,13 @@ def _requested(form: Mapping[str, str]) -> LabelQueueQuery:
         part = {name: form.get(name, "") for name in ("verdict", "tag", "seed")}
         return parse_label_queue_query({**fields, **part})
     return parse_label_queue_query(form)
+
+
+def _with_rule(context: PageContext, query: LabelQueueQuery, rule: str) -> LabelQueueQuery:
+    """Add the rule of a judge as instructions, unless the form has others."""
+    if not rule or query.instructions or not query.run:
+        return query
+    return replace(query, instructions=judge_rules(context.view, context.view.store.run(query.run)).get(rule, ""))
 
 
 @contextmanager
@@ -164,7 +173,8 @@ def _recorded(context: PageContext, query: LabelQueueQuery) -> LabelQueueQuery:
             )
         with _refused():
             sample = draw_sample(context.view.store.run(source.run), query.n, query.by_verdict)
-        return LabelQueueQuery(run=source.run, sample=context.view.store.sessions.add_label_sample(sample))
+        number = context.view.store.sessions.add_label_sample(sample)
+        return LabelQueueQuery(run=source.run, sample=number, instructions=query.instructions)
     every = context.view.browsing(context.view.store.run(source.run)).numbers_with_output(ResultFilter())
     items = source.sample(ResultFilter(), query.n)
     context.view.store.sessions.add_label_sample(drawn_at_random(source.run, items, len(every)))

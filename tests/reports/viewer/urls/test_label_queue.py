@@ -13,10 +13,11 @@ NAMES = st.text(min_size=1, max_size=50)
 WORDS = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=50)
 
 
-@given(name=NAMES, is_run=st.booleans(), n=st.integers(0, MAX_ITEMS), seed=WORDS, tag=WORDS)
-def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n, seed, tag):
+@given(name=NAMES, is_run=st.booleans(), n=st.integers(0, MAX_ITEMS), seed=WORDS, tag=WORDS, instructions=WORDS)
+def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n, seed, tag, instructions):
+    run, project = (name, "") if is_run else ("", name)
     asked = LabelQueueQuery(
-        run=name if is_run else "", project="" if is_run else name, n=n, seed=seed, tag=tag if is_run else ""
+        run=run, project=project, n=n, seed=seed, tag=tag if is_run else "", instructions=instructions
     )
     assert parse_label_queue_query(dict(parse_qsl(asked.string().removeprefix("?")))) == asked
 
@@ -36,6 +37,11 @@ def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n,
         pytest.param({"what": "run:~?"}, LabelQueueQuery(), id="a name of nothing"),
         pytest.param(
             {"what": "run:a", "n": "9" * 20}, LabelQueueQuery(run="a", n=MAX_ITEMS), id="more than anybody labels"
+        ),
+        pytest.param(
+            {"what": "run:a", "instructions": " Is it\r\npolite? "},
+            LabelQueueQuery(run="a", instructions="Is it\npolite?"),
+            id="line ends of a form",
         ),
         pytest.param({"what": "run:a", "at": "-1"}, LabelQueueQuery(run="a"), id="a place that there is not"),
     ],

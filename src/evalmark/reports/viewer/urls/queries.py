@@ -578,6 +578,10 @@ QUEUE = "/label/queue"
 """The path of the labelling queue."""
 
 
+MAX_INSTRUCTIONS = 2_000
+"""Most characters of the instructions of a labelling queue; they are part of its address."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelQueueQuery:
     """Query of the labelling queue."""
@@ -601,6 +605,8 @@ class LabelQueueQuery:
     how: str = ""
     """`near` or `judges` for outputs that were chosen by `metric`; else empty."""
     metric: str = ""
+    instructions: str = ""
+    """For everybody who labels, in the words of whoever shared the address."""
 
     @property
     def what(self) -> str:
@@ -611,7 +617,8 @@ class LabelQueueQuery:
     def string(self, **changes: Any) -> str:
         """Format the query string, without the position unless in `changes`."""
         values = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
-        return query_string(values | {"sample": self.sample or "", "how": self.how, "metric": self.metric} | changes)
+        values |= {"sample": self.sample or "", "how": self.how, "metric": self.metric}
+        return query_string(values | {"instructions": self.instructions} | changes)
 
 
 def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
@@ -632,6 +639,7 @@ def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
         by_verdict=query.get("by_verdict", "").strip()[:500] if kind == "run" else "",
         how=how,
         metric=query.get("metric", "").strip()[:500] if how else "",
+        instructions=query.get("instructions", "").replace("\r\n", "\n").strip()[:MAX_INSTRUCTIONS],
     )
 
 

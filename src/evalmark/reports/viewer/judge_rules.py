@@ -1,0 +1,62 @@
+"""The rules by which the judges of a run judged, as instructions for people."""
+
+import re
+from collections.abc import Iterator
+
+from evalmark.core.errors import StoreError
+from evalmark.core.text import display_text
+from evalmark.core.values.call import Request
+from evalmark.core.values.run import Run, metrics_for
+from evalmark.core.values.score import Score
+from evalmark.reports.viewer.urls.queries import MAX_INSTRUCTIONS
+from evalmark.storage.queries.filter import ResultFilter
+
+from .store_view import StoreView
+
+_MATERIAL = re.compile(r'(?:[^\n]+\n)*<data-([0-9a-f]{16,64}) name="[^\n]*>\n.*?\n</data-\1>\n*', re.DOTALL)
+"""What a judge was shown of one output, with its heading."""
+_FORM = re.compile(r"Reply with one JSON object[^\n]*\n(?:`reason` comes first: [^.\n]*\. )?")
+
+
+def judge_rule(request: Request) -> str:
+    """Return what a judge is asked about each output: its question without what it was shown of one output.
+
+    Of a question that does not delimit what it shows, only the system message is the same for each output.
+
+    >>> from evalmark.core.values.case import Turn
+    >>> judge_rule(Request(messages=(Turn(role="system", content="Is it polite?"), Turn(role="user", content="Go away."))))
+    'Is it polite?'
+    """
+    texts = {turn.role: display_text(turn.content) for turn in request.messages[:2]}
+    question = texts.get("user", "")
+    rule = _FORM.sub("", _MATERIAL.sub("", question)) if _MATERIAL.search(question) else texts.get("system", "")
+    return rule.strip()[:MAX_INSTRUCTIONS]
+
+
+def judge_rules(view: StoreView, run: Run) -> dict[str, str]:
+    """Return the rule of each judged metric of a run, as its calls for the first output record it."""
+    numbers = view.browsing(run).numbers_with_output(ResultFilter())
+    if not any(metric.judge for metric in run.metrics) or not len(numbers):
+        return {}
+    result = view.result(run, numbers[0])
+    metrics = metrics_for(run.metrics, result.trial.dataset)
+    rules: dict[str, str] = {}
+    for score in result.scores:
+        metric = metrics.get(score.name)
+        if metric is not None and metric.judge and (metric.base or metric.name) not in rules:
+            request = next(_requests(view, score), None)
+            if request is not None and (rule := judge_rule(request)):
+                rules[metric.base or metric.name] = rule
+    return rules
+
+
+def _requests(view: StoreView, score: Score) -> Iterator[Request]:
+    """Yield the recorded requests of a score."""
+    keys = score.detail.get("calls")
+    for key in keys if isinstance(keys, list | tuple) else ():
+        try:
+            call = view.store.recordings.call(key) if isinstance(key, str) else None
+        except StoreError:  # it cannot be read any more
+            continue
+        if call is not None:
+            yield call.request
