@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from evalmark.core.values.run import Gate
-from evalmark.stats.summary.gate import GateVerdict
-from evalmark.stats.summary.missed_means import misses_pass_rate
+from evalmark.stats.summary.gate import GateVerdict, trials_fail
+from evalmark.stats.summary.missed_means import mean_reaches, misses_pass_rate
 from evalmark.stats.summary.summary import MetricSummary, Summary
 
 
@@ -16,8 +16,19 @@ class GateMark(NamedTuple):
     """The mean that the gate requires; None if it requires none."""
     failed: int
     """Trials that failed this metric, where failed trials made the gate fail; else 0."""
-    decided: bool
-    """Whether this metric made the gate fail: its mean missed it, or most failed trials failed this metric."""
+    is_most: bool = False
+    """Whether most failed trials failed this metric."""
+    is_missed: bool = False
+    """Whether its mean missed the gate, on some target."""
+
+    def cause(self, metric: MetricSummary) -> str:
+        """Say how this metric of one group made the gate fail; empty if it did not."""
+        if self.is_most and metric.pass_rate.passed < metric.pass_rate.n:
+            return "most failures"
+        if not self.is_missed or self.needed is None or metric.mean is None:
+            return ""
+        is_lower = metric.direction == "lower"
+        return "" if mean_reaches(metric.mean, self.needed, lower=is_lower) else "mean misses the gate"
 
 
 def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Mapping[str, GateMark]:
@@ -30,7 +41,8 @@ def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Map
         metric.name: GateMark(
             needed=needed_mean(metric, gate),
             failed=(failed := failures.get(metric.name, 0)),
-            decided=metric.name in is_missed or 0 < failed == most,
+            is_most=0 < failed == most,
+            is_missed=metric.name in is_missed,
         )
         for group in summary.counted
         for metric in group.metrics
@@ -39,13 +51,16 @@ def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Map
 
 def trials_decided(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> bool:
     """Return whether the gate failed because too few trials passed."""
-    return verdict.gated and verdict.outcome == "fail" and misses_pass_rate(summary.total, gate or Gate())
+    gate = gate or Gate()
+    # What decided an early stop holds for the cases that did not run.
+    fails = misses_pass_rate(summary.total, gate) if summary.until_decided else trials_fail(summary, gate)
+    return verdict.gated and verdict.outcome == "fail" and fails
 
 
 def failures_text(marks: Mapping[str, GateMark]) -> str:
     """Say which metrics the failed trials failed; empty if failed trials did not decide, or there is only one metric.
 
-    >>> failures_text({"exact": GateMark(None, 8, False), "polite": GateMark(None, 17, True)})
+    >>> failures_text({"exact": GateMark(None, 8), "polite": GateMark(None, 17, is_most=True)})
     'Most failures: polite 17, exact 8.'
     """
     failed = sorted(((mark.failed, name) for name, mark in marks.items() if mark.failed), key=lambda one: -one[0])

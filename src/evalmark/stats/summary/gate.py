@@ -156,6 +156,11 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         )
 
 
+def trials_fail(summary: Summary, gate: Gate) -> bool:
+    """Return whether failed trials make the gate fail, whatever the missing ones would have been."""
+    return any(finding.outcome == "fail" for finding in _trials(summary, gate))
+
+
 def _every_trial(total: TrialCounts, ungated: str) -> Iterable[_Finding]:
     judged = total.passed + total.failed
     if total.failed:
