@@ -41,13 +41,12 @@ def test_a_row_has_input_output_expected_output_and_scores_side_by_side(store):
     keep(store, a_run(), [kept(store, 1, "It is **1**.", "1", scores)])
     found = row(page(shown(store), PAGE))
     assert (
-        '<bdi>What is 1 times 1?</bdi></a><small><code>case-001</code> <a class="tag" href="?tag=odd#cases">' in found
+        '<bdi>What is 1 times 1?</bdi></a><div class="about"><small><code>case-001</code> <a class="tag" href="?tag=odd#cases">'
+        in found
     )
     assert '<td class="output"><div class="rich" dir="auto"><p>It is <strong>1</strong>.</p></div></td>' in found
     assert '<td class="expected"><div class="text" dir="auto">1</div></td>' in found
-    assert words(found).index("similarity 0.250 &lt; 0.6".replace("&lt;", "<")) < words(found).index(
-        "correct 4 of 1..5"
-    )
+    assert words(found).index("similarity 0.250 &lt; 0.6".replace("&lt;", "<")) < words(found).index("correct 4 (0.75)")
     assert "Far away." not in found
 
 
@@ -303,3 +302,31 @@ def test_a_line_of_a_long_text_has_no_markdown_and_reads_its_beginning_alone(sto
     assert "x x x x" in words(text)
     assert "**" not in words(text)
     assert max(read, default=0) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("sort", "classes"),
+    [
+        pytest.param("", {"similarity": "num gated", "correct": "num late"}, id="one that can fail is shown longer"),
+        pytest.param("&sort=score:correct", {"similarity": "num gated", "correct": "num"}, id="the sorted one always"),
+    ],
+)
+def test_one_line_a_case_drops_columns_of_scores_on_narrow_screens(store, sort, classes):
+    scores = (Score(name="similarity", value=0.2, passed=False), Score(name="correct", value=0.75))
+    keep(store, a_run(), [kept(store, 1, "x", "y", scores)])
+    text = page(shown(store), f"{PAGE}?density=compact{sort}")
+    assert {
+        name: kind for kind, name in re.findall(r'class="(num[^"]*)"><a class="sort"[^>]*>(similarity|correct)<', text)
+    } == classes
+    assert "<small>similarity</small>" in row(text), "a phone has no column for it, so its name is below the title"
+
+
+def test_notes_on_metrics_are_folded_and_a_caution_is_named_beside_its_interval(store):
+    values = [*(1.0 for _ in range(20)), 900.0]
+    scored = [(Score(name="words", raw=value, value=value),) for value in values]
+    metrics = (Metric(name="words", unit="words"),)
+    keep(store, a_run(metrics=metrics), [kept(store, n, "x", "y", one) for n, one in enumerate(scored)])
+    text = page(shown(store), PAGE)
+    assert "see the notes" in words(text.partition("<tbody>")[2].partition("</tbody>")[0])
+    notes = text.partition('<details class="notes">')[2].partition("</details>")[0]
+    assert "the interval may be too short" in notes

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from evalmark import Output
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Score
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
@@ -66,3 +68,17 @@ def test_there_is_no_button_to_copy_without_a_script(address):
         page.goto(f"{address.origin}{PAGE}/results/2")
         expect(page.locator("#answered")).to_be_visible()
         expect(page.locator(".copy").first).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_one_line_a_case_fits_the_width_with_many_metrics(tmp_path, width):
+    names = [f"a metric with a long name, number {number}" for number in range(6)]
+    scores = [Score(name=name, value=0.25, passed=False if number < 2 else None) for number, name in enumerate(names)]
+    with open_store(tmp_path / "evalmark.db") as store:
+        run = a_run(metrics=[Metric(name=name) for name in names])
+        keep(store, run, [replace(result(number), scores=scores) for number in range(3)])
+        with served(store) as bound, chromium() as browser:
+            page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+            page.goto(bound.address_of(f"{PAGE}?density=compact"))
+            table = page.get_by_role("region", name="Table of cases")
+            assert table.evaluate("one => one.scrollWidth <= one.clientWidth")

@@ -14,7 +14,7 @@ from evalmark.reports.html.escaping import LONGEST, source_text
 from evalmark.reports.html.rich_text import RichText, rich_text
 from evalmark.reports.text.gate_marks import trials_decided
 from evalmark.reports.text.transcripts import failed_tool_calls
-from evalmark.reports.text.verdicts import raised_at, score_kind, score_text, shown_scores
+from evalmark.reports.text.verdicts import column_score, raised_at, score_kind, score_text, shown_scores
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.stats.summary.summary import MetricSummary, Summary
 from evalmark.storage.queries.pages import NumberedResult
@@ -215,9 +215,10 @@ class _RowTexts:
 
     def _score(self, score: Score, metrics: Mapping[str, Metric]) -> ScoreLine:
         reason = "" if self.lines else one_line(score.reason + raised_at(score), _REASON)
-        return ScoreLine(
-            name=one_line(score.name, 60), kind=score_kind(score), text=score_text(score, metrics), reason=reason
-        )
+        kind = score_kind(score)
+        is_brief = bool(self.lines) and kind in ("pass", "ungated")  # its threshold decided nothing
+        text = column_score(score, metrics.get(score.name)) if is_brief else score_text(score, metrics)
+        return ScoreLine(name=one_line(score.name, 60), kind=kind, text=text, reason=reason)
 
 
 def _or_empty(value: Any) -> Any:

@@ -198,6 +198,7 @@ def reading_values(rows: Sequence[RunRow], query: CaseQuery, shown: Sequence[str
         "repeats_filters": not is_long_address(query),
         "reading": reading_rows([cell.kept for cell in cells], query, metrics, shown),
         "has_expected": "expected" in query.columns and any(row.trial.case.expected is not None for row in rows),
+        "gated": {score.name for cell in cells for score in cell.kept.result.scores if score.passed is not None},
         "has_scores": "scores" in query.columns and any(cell.kept.result.scores for cell in cells),
         "densities": DENSITIES,
         "all_columns": COLUMNS,
