@@ -280,6 +280,7 @@ def test_two_targets_of_one_run_stand_beside_each_other(two_models, evalmark):
         "▽  q21  passes only with openai/large",
         "▽  q22  passes only with openai/large",
         "and 7 more; show all with -n 9",
+        "Show the outputs of changed cases side by side with --pairs.",
     ]
     other = evalmark("compare", "last", "--target", LARGE, "--against", SMALL, "--store", "a.db")
     assert (other.code, "Better: pass rate is 100 % against 70 %." in other.out) == (0, True)

@@ -7,7 +7,7 @@ import typer
 
 from evalmark.cli.terminal.command_line import store_flag
 from evalmark.cli.terminal.exit_codes import INCONCLUSIVE
-from evalmark.cli.terminal.output import print_error, print_text, terminal_style
+from evalmark.cli.terminal.output import print_error, print_store_note, print_text, terminal_style
 from evalmark.cli.terminal.progress import Progress
 from evalmark.core.lazy import need
 from evalmark.reports.terminal import forecast
@@ -86,7 +86,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     With --canaries, the judges also score outputs that try to manipulate them.
     """
     settings = flags.settings(**flags.settings_given(context))
-    with open_store(settings.store, read_only=not canaries) as run_store:
+    with open_store(settings.store, read_only=not canaries, notes=print_store_note) as run_store:
         request = AuditRequest(
             run=run_store.run(run),
             metrics=tuple(metric or ()),

@@ -49,7 +49,7 @@ def list_calls(
     store: flags.Store = None,
 ) -> None:
     """List recorded calls by model and tool, or single calls with --calls or --match."""
-    with open_store(flags.settings(store=store).store, read_only=True) as run_store:
+    with open_store(flags.settings(store=store).store, read_only=True, notes=print_store_note) as run_store:
         if calls or match:
             recordings = run_store.recordings.newest(match, limit)
             print_text(
@@ -100,7 +100,7 @@ def export(
 ) -> None:
     """Write the recorded calls that can be replayed to a file, ordered by key."""
     _of_one_kind(tool, {"--model": bool(model)})
-    with open_store(flags.settings(store=store).store, read_only=True) as run_store:
+    with open_store(flags.settings(store=store).store, read_only=True, notes=print_store_note) as run_store:
         written = run_store.recordings.export(file, run, model, tool)
     print_line(f"{file}: {count(written, 'call')}")
 

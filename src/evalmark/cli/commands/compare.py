@@ -10,6 +10,7 @@ from evalmark.cli.terminal.command_line import refuse_overwriting
 from evalmark.cli.terminal.exit_codes import comparison_code
 from evalmark.cli.terminal.output import (
     print_line,
+    print_store_note,
     print_text,
     print_workflow_command,
     terminal_style,
@@ -68,7 +69,7 @@ Baselines = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="BASELINE",
-        help="The earlier run, such as `last~1` or `last-green`; p is adjusted for several. Without one, the targets of RUN are compared.",
+        help="The earlier run, such as `last~1` or `last-green`; there may be several. Without one, the targets of RUN are compared.",
     ),
 ]
 Target = Annotated[
@@ -259,7 +260,9 @@ class _StoreOpener:
 
     def store(self, path: str) -> "Store":
         if path not in self._opened:
-            self._opened[path] = self._stores.enter_context(stored.open_store(path, read_only=True))
+            self._opened[path] = self._stores.enter_context(
+                stored.open_store(path, read_only=True, notes=print_store_note)
+            )
         return self._opened[path]
 
     def run(self, reference: str) -> "trade_offs.Candidate":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import print_error, print_line
+from evalmark.cli.terminal.output import print_error, print_line, print_store_note
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.text import count
@@ -132,7 +132,7 @@ def export(  # noqa: PLR0913  each is a flag of the command line
     _check_sending(to, base_url, create=create)
     service = client.evals_endpoint(environ, base_url) if create and to == "openai-evals" else None
     settings = flags.settings(store=store)
-    with open_store(settings.store, read_only=True) as run_store:
+    with open_store(settings.store, read_only=True, notes=print_store_note) as run_store:
         exported = write(export_run_of(_scored(run_store.run(run), to), suite))
     write_new(output, exported.files)
     for name in exported.files:

@@ -16,6 +16,7 @@ from evalmark.cli.terminal.output import (
     print_document,
     print_error,
     print_line,
+    print_store_note,
     print_workflow_command,
     write_job_summary,
 )
@@ -239,7 +240,7 @@ def _comparison_options(
     if reference is None:
         return ReportOptions()
     path, name = run_location(reference, store)
-    chosen = choose(stores.enter_context(open_store(path, read_only=True)), name, run)
+    chosen = choose(stores.enter_context(open_store(path, read_only=True, notes=print_store_note)), name, run)
     if chosen.reason:
         print_error(f"{chosen.reason}\n")
     if chosen.run is None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evalmark.cli.terminal.command_line import repeat_command
+from evalmark.cli.terminal.output import print_store_note
 from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.run_command import RunDisplay, run_plan
 from evalmark.cli.terminal.supervised import send_paths
@@ -74,7 +75,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     """
     send_paths(() if suite is None else [suite], output or ())
     settings = flags.settings(**flags.settings_given(context))
-    with open_store(settings.store, read_only=True) as run_store:
+    with open_store(settings.store, read_only=True, notes=print_store_note) as run_store:
         earlier = run_store.run(run)
     overrides = Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
     request = RescoreRequest(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalmark.cli.terminal.output import print_text, terminal_style
+from evalmark.cli.terminal.output import print_store_note, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 
@@ -72,7 +72,7 @@ def list_runs(
     A run is shown with its verdict, its pass rate and 95 % interval, its cost and its commit; wide terminals show more.
     """
     which = [*(what or []), *(f"{TAG}{one}" for one in tag or [])]
-    with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
+    with stored.open_store(flags.settings(store=store).store, read_only=True, notes=print_store_note) as run_store:
         if which[:1] == ["sessions"]:
             _list_sessions(run_store, which[1:], limit, as_json=json)
             return
@@ -80,7 +80,8 @@ def list_runs(
         if json:
             print_text(dumps([_values(one) for one in listed], ensure_ascii=False, indent=1) + "\n")
         else:
-            print_text(run_list.run_list_screen(listed, terminal_style()))
+            more = 0 if which else run_store.progress().runs - len(listed)
+            print_text(run_list.run_list_screen(listed, terminal_style(), more=more))
 
 
 def _list_sessions(run_store: "Store", projects: Sequence[str], limit: int, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import print_document, print_text, terminal_style
+from evalmark.cli.terminal.output import print_document, print_store_note, print_text, terminal_style
 from evalmark.core.errors import ConfigError, NotFoundError
 from evalmark.core.lazy import LazyModule
 
@@ -73,7 +73,7 @@ def trend(  # noqa: PLR0913  each is a flag of the command line
     For example: evalmark trend suite.yaml --metric all
     """
     _check_formats(to, output or [])
-    with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
+    with stored.open_store(flags.settings(store=store).store, read_only=True, notes=print_store_note) as run_store:
         runs = baseline_choice.runs_of_series(_newest(run_store, which), run_store.runs())
         if not runs:
             raise ConfigError(

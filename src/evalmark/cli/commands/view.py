@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import typer
 
 from evalmark.cli.terminal.command_line import store_flag
-from evalmark.cli.terminal.output import print_line
+from evalmark.cli.terminal.output import print_line, print_store_note
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.viewer.auth import server
@@ -86,7 +86,9 @@ def view(  # noqa: PLR0913  each is a flag of the command line
         web = need("evalmark.reports.viewer.app")
         settings = flags.settings(store=store)
         location = settings.store
-        with open_store(location, read_only=read_only or not store_is_writable(location)) as run_store:
+        with open_store(
+            location, read_only=read_only or not store_is_writable(location), notes=print_store_note
+        ) as run_store:
             path = _first_page(run_store, run, sample)
             bound = server.bind(port, host, os.environ.get(TOKEN, ""))
 

@@ -63,6 +63,8 @@ def comparison_screen(
         parts += _slices(target)
     if pairs:
         parts += _pairs(pairs, side_names(comparison, comparison.targets[0]), style)
+    elif any(target.flips or target.moved for target in comparison.targets):
+        parts += [Text(""), Text("Show the outputs of changed cases side by side with --pairs.", style="dim")]
     return render(parts, style)
 
 
@@ -209,7 +211,8 @@ def _names(flips: Sequence[Flip], heads: SideNames, limit: int) -> Table:
     table.add_column(overflow="fold")
     several = len({flip.dataset for flip in flips}) > 1
     for flip in islice(flips, limit):
-        table.add_row(_mark(flip), *map(Text, changed_cases.flip_line(flip, heads, several=several)))
+        name, change = changed_cases.flip_line(flip, heads, several=several)
+        table.add_row(_mark(flip), Text(name), Text(change.removeprefix(f"{one_line(flip.metric)} ")))
     return table
 
 

@@ -40,8 +40,8 @@ class ListedRun:
     spending: Sequence[Spending] = ()
 
 
-def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT) -> str:
-    """List runs, one per line; narrow terminals show fewer columns."""
+def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT, *, more: int = 0) -> str:
+    """List runs, one per line; narrow terminals show fewer columns. `more` counts the runs that are not listed."""
     runs = list(listed)
     if not runs:
         return render([Text("No runs yet.")], style)
@@ -59,8 +59,11 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT)
         color = COLORS.get(_verdict(one), "")
         table.add_row(*(Text(row[name], style=color if name == "verdict" else "") for name in shown))
     unknown = sum(not _verdict(one) for one in runs)
-    more = f"{count(unknown, 'run')} without a verdict yet; the next list calculates more of them." if unknown else ""
-    return render([table, *([Text(more, style="dim")] if more else [])], style)
+    notes = (
+        [f"{count(unknown, 'run')} without a verdict yet; the next list calculates more of them."] if unknown else []
+    )
+    notes += [f"and {count(more, 'older run')}; list more with -n"] if more > 0 else []
+    return render([table, *(Text(note, style="dim") for note in notes)], style)
 
 
 def _is_short(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> bool:

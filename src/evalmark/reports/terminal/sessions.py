@@ -35,13 +35,16 @@ def session_list_screen(sessions: Sequence[RecordedSession], style: TerminalStyl
     """List sessions, one per line; narrow terminals shorten or drop columns."""
     if not sessions:
         return render([Text("No sessions are recorded.")], style)
+    projects = {one.session.project for one in sessions}
+    title = f"project {one_line(*projects, _ROOM)}" if len(projects) == 1 else ""
     columns = _fitting({heading: [heading, *cells] for heading, cells in _columns(sessions).items()}, style)
     widths = {heading: _widest(cells) for heading, cells in columns.items()}
     header, *lines = [
         _line(dict(zip(columns, row, strict=True)), widths) for row in zip(*columns.values(), strict=True)
     ]
     # A table of ten thousand rows takes seconds to draw; these lines have neither colours nor breaks.
-    return render([Text(header, style="dim")], style) + plain_lines(lines, style)
+    above = [Text(title, style="bold"), Text("")] if title else []
+    return render([*above, Text(header, style="dim")], style) + plain_lines(lines, style)
 
 
 def _columns(sessions: Sequence[RecordedSession]) -> dict[str, list[str]]:
@@ -61,21 +64,18 @@ def _columns(sessions: Sequence[RecordedSession]) -> dict[str, list[str]]:
 
 
 def _fitting(columns: dict[str, list[str]], style: TerminalStyle) -> dict[str, list[str]]:
-    """Choose the columns that fit; a non-zero `dropped` always stays."""
-    nothing = {"dropped"} if {*columns["dropped"][1:]} == {"0"} else set()
+    """Choose the columns that fit, of those that say something."""
+    nothing = {"dropped"} if {*columns["dropped"][1:]} == {"0"} else set[str]()
+    nothing |= {"project"} if len({*columns["project"][1:]}) == 1 else set()  # named once, above the list
     dateless = nothing | {"started"}
-    for without, least_input in (
-        (set[str](), _LEAST_INPUT),
-        (nothing, _LEAST_INPUT),
-        (dateless, _NARROW_INPUT),
-        (dateless | {"input"}, 0),
-    ):
+    for without, least_input in ((nothing, _LEAST_INPUT), (dateless, _NARROW_INPUT), (dateless | {"input"}, 0)):
         fitting = {heading: cells for heading, cells in columns.items() if heading not in without}
         others = sum(_widest(cells) + 2 for heading, cells in fitting.items() if heading not in ("project", "input"))
         room = content_width(style) - others
         least = min(least_input, _widest(columns["input"])) + 2 if least_input else 0
-        project = min(_widest(columns["project"]), max(room - least, _LITTLE_ROOM))
-        if room - least >= min(_LITTLE_ROOM, _widest(columns["project"])):
+        longest = _widest(columns["project"]) if "project" in fitting else -2  # neither column nor gap
+        project = min(longest, max(room - least, _LITTLE_ROOM))
+        if room - least >= min(_LITTLE_ROOM, longest):
             break
     cut_to = {"project": project, "input": room - project - 2}
     return {

@@ -123,15 +123,11 @@ def _rate(rate: CorrectedPassRate, audit: JudgeAudit) -> Iterator[tuple[str, str
         return
     if rate.choice is not None:
         yield "", _labelled(rate.choice)
-    if rate.stratified is not None:
-        bound = (
-            f", no estimate: {rate.choice.gap}"
-            if rate.choice and rate.stratified.value is None and rate.choice.gap
-            else ""
-        )
-        yield "corrected", f"{_estimate(rate.stratified)}{bound}"
-    yield "other methods", f"PPI++: {_corrected(rate.powered)}"
-    yield "", f"Rogan and Gladen: {_corrected(rate.adjusted)}"
+    if audit.confusion.n:
+        gap = rate.choice.gap if rate.choice is not None and rate.stratified.value is None else ""
+        yield "corrected", _estimate(rate.stratified) + (f", no estimate: {gap}" if gap else "")
+        yield "other methods", f"PPI++: {_corrected(rate.powered)}"
+        yield "", f"Rogan and Gladen: {_corrected(rate.adjusted)}"
     if rate.sure is not None:
         yield "", f"betting: {_share(rate.sure)}, which holds however few the labels are"
     if rate.missing:

@@ -131,11 +131,8 @@ def _unknown(store: "Store", reference: str, fault: NotFoundError) -> NotFoundEr
     if not store.sessions.projects():
         return fault
     if reference.startswith("last"):
-        return NotFoundError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
-    return NotFoundError(
-        f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}. "
-        "Their ids: evalmark list sessions"
-    )
+        return NotFoundError(f"{fault} Recorded sessions have ids: evalmark list sessions")
+    return NotFoundError(f"{fault} No recorded session has this id either: evalmark list sessions")
 
 
 def find_subject(store: "Store", reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
