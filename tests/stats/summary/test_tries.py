@@ -43,9 +43,9 @@ def test_any_of_k_and_all_of_k_are_over_cases_with_as_many_judged_tries():
             ["pf", "pp", "ee"],
             2,
             [
-                ("pass@1", "75 % (25.1 – 96.2 %) over 2 cases, 1 without a judged try left out"),
-                ("pass@2", "100 % (34.2 – 100.0 %) over 2 cases, 1 with fewer than 2 judged tries left out"),
-                ("pass^2", "50 % (9.5 – 90.5 %) over 2 cases, 1 with fewer than 2 judged tries left out"),
+                ("pass@1", "75 % (25.1 – 96.2 %) over 2 cases, 1 without a judged trial left out"),
+                ("pass@2", "100 % (34.2 – 100.0 %) over 2 cases, 1 with fewer than 2 judged trials left out"),
+                ("pass^2", "50 % (9.5 – 90.5 %) over 2 cases, 1 with fewer than 2 judged trials left out"),
             ],
             id="a case that broke",
         ),
@@ -54,10 +54,10 @@ def test_any_of_k_and_all_of_k_are_over_cases_with_as_many_judged_tries():
             2,
             [
                 ("pass@1", "50 % (9.5 – 90.5 %) over 2 cases"),
-                ("pass@2", "– (no case has 2 judged tries)"),
-                ("pass^2", "– (no case has 2 judged tries)"),
+                ("pass@2", "– (no case has 2 judged trials)"),
+                ("pass^2", "– (no case has 2 judged trials)"),
             ],
-            id="one judged try each",
+            id="one judged trial each",
         ),
     ],
 )

@@ -68,8 +68,8 @@ def repeat_lines(part: SummaryGroup) -> list[tuple[str, str]]:
 
 def _of_tries(rate: PassAtK) -> str:
     if rate.value is None:
-        return f"{GAP} (no case has {rate.k:,} judged tries)"
-    fewer = "without a judged try" if rate.k == 1 else f"with fewer than {rate.k:,} judged tries"
+        return f"{GAP} (no case has {rate.k:,} judged trials)"
+    fewer = "without a judged trial" if rate.k == 1 else f"with fewer than {rate.k:,} judged trials"
     left = f", {rate.left_out:,} {fewer} left out" if rate.left_out else ""
     return f"{percent(rate.value)} ({share_interval(rate.interval)}) over {count(rate.n, 'case')}{left}"
 
