@@ -30,12 +30,23 @@ from evalmark.store import Store, open_store
 LIKED, WORSE, RAG = "20261121-091500-b1c2", "20261121-093000-d3e4", "20261121-100000-f5a6"
 """A bot, the same with a changed prompt, and answers to questions on passages."""
 CASE = "tides-3"
+QUESTIONS = """
+datasets: examples/rag/questions.json
+metrics:
+  - context_relevance
+  - context_sufficiency
+  - answer_correctness
+  - answer_hallucination: {threshold: 0.4}
+gate: {min_pass_rate: 0}
+embeddings: all-MiniLM-L6-v2
+"""
+"""A suite by which the output of `CASE` fails: half of it is in no context."""
 LABELLED = 5
 PLACES = {
     "run": (f"{run_path(WORSE)}?sort=score:contains", 980, ("light", "dark")),
     "compare": (f"/compare?run={WORSE}&baseline={LIKED}&went=worse", 1180, ("light", "dark")),
     "case": (f"{run_path(RAG)}?text={CASE}", 860, ("light",)),
-    "label": (f"/label?what=run:{WORSE}&n=12", 470, ("light",)),
+    "label": (f"/label?what=run:{WORSE}&n=12", 520, ("light",)),
 }
 """Where each page stands, how high its picture is, and in which schemes it is taken."""
 WIDTH = 1280
@@ -47,9 +58,10 @@ def made(folder: Path) -> Path:
     """A store with the runs as they were made: the bot of a library before and after a change, and answers held to passages."""
     worse(folder)
     shutil.copytree(ROOT / "examples" / "rag", folder / "examples" / "rag")
-    command = "-m evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 -q"
+    (folder / "questions.yaml").write_text(QUESTIONS, encoding="utf-8")
     known = os.environ | {"EVALMARK_STORE": str(folder / "library.db")}
-    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=True)
+    command = [sys.executable, "-m", "evalmark", "run", "questions.yaml", "-q"]
+    subprocess.run(command, cwd=folder, env=known, capture_output=True, check=True)
     return folder / "library.db"
 
 
