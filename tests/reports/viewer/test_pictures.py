@@ -288,8 +288,8 @@ def test_each_dataset_has_a_line(store):
     text = page(shown(store), "/trends")
     assert "Run start in UTC Verdict all d e" in words(text)
     assert "✗ failed 75.0 %" in rows(text)[0]
-    assert "100 %" in rows(text)[0]
-    assert "50 %" in rows(text)[0]
+    assert "100.0 %" in rows(text)[0]
+    assert "50.0 %" in rows(text)[0]
 
 
 def test_only_the_newest_runs_are_drawn_and_the_rest_is_counted(store):
