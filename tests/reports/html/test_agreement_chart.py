@@ -68,7 +68,7 @@ def test_agreement_is_that_of_an_audit_and_of_the_run():
             str(n) for n in (counts.n, counts.good_passed, counts.good_failed, counts.bad_passed, counts.bad_failed)
         )
     (pair,) = summary.agreements[0].pairs
-    assert drawn.rows[2][:3] == ("kind: a and b", f"{100 * pair.same.value:.3g} %", with_minus(f"{pair.kappa:.2f}"))
+    assert drawn.rows[2][:3] == ("kind: a and b", f"{100 * pair.same.value:.1f} %", with_minus(f"{pair.kappa:.2f}"))
     assert str(drawn.picture).count('class="dot"') == 2
     assert str(drawn.picture).count('class="hollow"') == 1
 

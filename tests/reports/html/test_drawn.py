@@ -15,7 +15,13 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.html.agreement_chart import IntervalRow, draw_intervals
 from evalmark.reports.html.cost_chart import CostPoint, draw_scatter
-from evalmark.reports.html.histograms import SplitScores, draw_histogram, draw_split_histogram, merge_metrics
+from evalmark.reports.html.histograms import (
+    SplitScores,
+    draw_histogram,
+    draw_split_answers,
+    draw_split_histogram,
+    merge_metrics,
+)
 from evalmark.reports.html.roc import OperatingPoint, RocCurve, draw_roc
 from evalmark.reports.html.sparklines import draw_bins
 from evalmark.reports.html.svg import Box, text_width
@@ -186,6 +192,21 @@ def test_halves_stay_within_and_no_bar_lies_on_both_sides_of_the_threshold(good,
         for bar in marks(root, "good") + marks(root, "bad"):
             left, right = float(bar.get("x")), float(bar.get("x")) + float(bar.get("width"))
             assert right <= at + 1.2 or left >= at - 1.2
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60), st.lists(st.booleans(), min_size=1, max_size=60))
+def test_scores_of_yes_and_no_are_a_bar_for_good_and_one_for_bad_outputs(good, bad):
+    drawn = draw_split_answers(list(map(float, good)), list(map(float, bad)), "m", ["a note", ""])
+    assert drawn.rows == tuple(
+        (kind, str(sum(found)), str(len(found) - sum(found))) for kind, found in (("good", good), ("bad", bad))
+    )
+    root = within(drawn.picture)
+    bars = {kind: sum(float(bar.get("width")) for bar in marks(root, kind)) for kind in ("good", "bad")}
+    shares = {"good": sum(good) / len(good), "bad": sum(bad) / len(bad)}
+    if shares["good"] > 0.1:  # the least bar can be seen
+        assert bars["bad"] / bars["good"] == pytest.approx(shares["bad"] / shares["good"], abs=0.1)
+    assert overlaps(root) == []
+    assert drawn.notes == ("a note",)
 
 
 @given(st.lists(st.tuples(SHARE, st.booleans()), min_size=2, max_size=60), SHARE, st.sampled_from(["higher", "lower"]))

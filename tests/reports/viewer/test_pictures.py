@@ -175,7 +175,7 @@ def test_repeats_show_what_flips(store):
     keep(store, a_run(repeat=3), results)
     text = page(shown(store), PICTURES)
     assert "Verdicts that changed on repetition" in pictures(text)
-    assert "outputs 8 of 8 100 %" in words(text)
+    assert "outputs 8 of 8 100.0 %" in words(text)
 
 
 def test_figures_that_take_long_are_not_waited_for(store):

@@ -13,7 +13,7 @@ from evalmark.reports.text.numbers import (
     interval_ends,
     interval_in_brackets,
     missing_interval_reason,
-    percent,
+    rate,
     share_interval,
     with_minus,
 )
@@ -140,7 +140,7 @@ def _of_source(one: MetricSeparation, source: str) -> tuple[IntervalRow, tuple[s
     counts = (table.good_passed, table.good_failed, table.bad_passed, table.bad_failed)
     row = (
         name,
-        percent(agreement.agreement.value),
+        rate(agreement.agreement.value),
         _number(agreement.kappa),
         _ends(agreement.kappa_interval),
         _number(agreement.alpha),
@@ -157,7 +157,7 @@ def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[IntervalR
         for pair in agreement.pairs:
             first, second = (one_line(judge, 30) for judge in pair.judges)
             name = f"{base}: {first} and {second}"
-            agree, n = percent(pair.same.value), f"{pair.same.n:,}"
+            agree, n = rate(pair.same.value), f"{pair.same.n:,}"
             row = (name, agree, _number(pair.kappa), _ends(pair.interval), GAP, GAP, n, *_GAPS)
             yield IntervalRow(name=name, value=pair.kappa, interval=pair.interval, is_second=True), row
         if len(agreement.judges) > 2:
@@ -174,7 +174,7 @@ def draw_flips(summary: Summary) -> Figure | None:
         return None
     title = "Verdicts that changed on repetition"
     rows = tuple(
-        (name, f"{one.passed:,} of {one.n:,}", percent(one.value), share_interval(one.interval)) for name, one in flips
+        (name, f"{one.passed:,} of {one.n:,}", rate(one.value), share_interval(one.interval)) for name, one in flips
     )
     whiskers = [IntervalRow(name=name, value=one.value, interval=one.interval) for name, one in flips]
     description = sentences(*(f"{name}: {counts}, {share} ({interval})" for name, counts, share, interval in rows))

@@ -97,13 +97,23 @@ def _name_labels(points: Sequence[CostPoint], across: Axis, up: Axis, occupied: 
     boxes, parts = list(occupied), []
     for point in points:
         for longest in (_LONGEST, _SHORT):
-            name = PointLabel(across.at(point.cost), up.at(point.quality), one_line(point.name, longest))
+            name = PointLabel(across.at(point.cost), up.at(point.quality), _with_both_ends(point.name, longest))
             box = place_labels([name], boxes, Box(LEFT, TOP - 6, WIDE, HIGH - BOTTOM))[0]
             if box is not None:
                 boxes.append(box)
                 parts.append(label_element(box, name.text))
                 break
     return parts
+
+
+def _with_both_ends(name: str, longest: int) -> str:
+    """Shorten a name in its middle: targets often differ at the start, by the prompt, or at the end, by the model.
+
+    >>> _with_both_ends("terse.prompty on brook-large", 12)
+    'terse…-large'
+    """
+    name, half = one_line(name, 200), longest // 2
+    return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _occupied_boxes(point: CostPoint, across: Axis, up: Axis) -> list[Box]:

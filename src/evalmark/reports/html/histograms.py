@@ -187,6 +187,30 @@ def draw_split_histogram(scores: SplitScores, name: str) -> Figure | None:
     )
 
 
+def draw_split_answers(good: Sequence[float], bad: Sequence[float], name: str, notes: Sequence[str]) -> Figure:
+    """Draw the share of yes among good and among bad outputs as two bars with their numbers, for a metric of yes and no."""
+    kinds = [
+        (kind, sum(value >= 0.5 for value in values), len(values)) for kind, values in (("good", good), ("bad", bad))
+    ]
+    words = [f"yes {yes:,} of {n:,} ({percent(yes / n)})" if n else "none" for _, yes, n in kinds]
+    room = WIDE - LEFT - 14 - max(map(text_width, words))
+    parts: list[Markup] = []
+    for number, ((kind, yes, n), text) in enumerate(zip(kinds, words, strict=True)):
+        y, width = 4.0 + _ANSWER * number, max(1.5, room * yes / n) if yes else 0.0
+        parts.append(text_element(LEFT - 8, y + 17, kind, "named", "end"))
+        parts += [shape("rect", kind, f"{kind}: {text}", x=LEFT, y=y, width=width, height=24)] if yes else []
+        parts.append(text_element(LEFT + width + 7, y + 17, text, "named"))
+    title = f"Scores of {one_line(name, 80)}, good against bad"
+    description = sentences(*(f"{kind} outputs: {text}" for (kind, _, _), text in zip(kinds, words, strict=True)))
+    return Figure(
+        picture=svg((WIDE, 2 * _ANSWER), title, description, parts),
+        heads=("outputs", "yes", "no"),
+        rows=tuple((kind, f"{yes:,}", f"{n - yes:,}") for kind, yes, n in kinds),
+        notes=tuple(filter(None, notes)),
+        about=title,
+    )
+
+
 def _half_name(counts: Mapping[int, int], scores: SplitScores, label: str, y: float) -> Markup:
     """Draw the name of a half, at the end where its bars are lower."""
     middles = {step: sum(_edges(step, scores)) / 2 for step in counts}

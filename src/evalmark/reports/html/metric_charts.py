@@ -137,8 +137,13 @@ def result_charts(
     separated, by_target = scores.separated(), {cost.target: cost for cost in costs.found()}
     # only some of the numbers of such a metric happen to lie between 0 and 1
     in_units = {metric.name for metric in summary.metrics if metric.scale != "value"}
+    yes_no = {metric.name for metric in summary.metrics if metric.truths}
     return ResultCharts(
-        kinds={one.metric.name: draw_separation(one) for one in separated if one.metric.name not in in_units},
+        kinds={
+            one.metric.name: draw_separation(one, is_yes_no=one.metric.name in yes_no)
+            for one in separated
+            if one.metric.name not in in_units
+        },
         agreement=draw_agreement(separated, summary.agreements, against or PEOPLE),
         costs=tuple(by_target[target] for target in run.in_order(by_target)),
         outputs=scores.outputs,

@@ -11,7 +11,7 @@ from evalmark.stats.agreement.roc import Direction, RocPoint, auc, auc_interval,
 from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval
 
-from .histograms import SplitScores, draw_split_histogram
+from .histograms import SplitScores, draw_split_answers, draw_split_histogram
 from .svg import (
     BOTTOM,
     LEFT,
@@ -174,8 +174,8 @@ def _count_of_total(passed: int, n: int) -> str:
     return f"{passed:,} of {n:,} ({percent(passed / n)})"
 
 
-def draw_separation(separation: MetricSeparation) -> tuple[Figure | None, Figure | None]:
-    """Draw the split histogram and the ROC curve of a metric.
+def draw_separation(separation: MetricSeparation, *, is_yes_no: bool = False) -> tuple[Figure | None, Figure | None]:
+    """Draw the split histogram and the ROC curve of a metric; of one of yes and no, whose curve is a point, two bars.
 
     The ring shows the run's verdicts; it may lie off the curve if the metric does more than compare with a threshold.
     """
@@ -204,6 +204,8 @@ def draw_separation(separation: MetricSeparation) -> tuple[Figure | None, Figure
         area=area,
         interval=auc_interval(area, separation.good_cases, separation.bad_cases),
     )
+    if is_yes_no:
+        return draw_split_answers(good, bad, name, (_area(roc), _rates(roc))), None
     return draw_split_histogram(halves, name), draw_roc(roc, name)
 
 

@@ -140,7 +140,7 @@ def _repeats(lines: Sequence[RunLine], headings: Collection[str]) -> Mapping[str
     for run in (line.run for line in lines):
         if run.id in headings:
             above.clear()
-        facts = {
+        facts: set[tuple[str, object]] = {
             ("datasets", tuple(info.name for info in run.datasets)),
             ("target", run.target),
             ("judges", tuple(judges_of(run))),
