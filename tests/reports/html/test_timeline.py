@@ -120,7 +120,10 @@ def test_the_time_of_a_step_is_compared_with_the_longest(seconds, shares):
     ("tool", "preview"),
     [
         pytest.param(FIND, "order: 7 → state: sent", id="arguments and result"),
-        pytest.param(ToolCall(name="now", arguments={}, result=["noon"]), '→ ["noon"]', id="a result alone"),
+        pytest.param(ToolCall(name="now", arguments={}, result=[12]), "→ [12]", id="a result alone"),
+        pytest.param(
+            ToolCall(name="now", arguments={}, result=["noon", "Oslo"]), "→ noon; Oslo", id="texts without brackets"
+        ),
         pytest.param(REFUND, "order: 7", id="no result"),
     ],
 )

@@ -438,6 +438,15 @@ def test_instructions_stand_above_each_output_and_stay_in_the_address(ann):
     assert 'class="instructions"' not in ann.looks(), "without instructions there is no part for them"
 
 
+def test_a_link_goes_back_to_the_output_before(ann):
+    first = ann.looks()
+    assert 'rel="prev"' not in first
+    back = re.search(r'rel="prev" href="([^"]*)"', ann.says(first, "up"))[1].replace("&amp;", "&")
+    again = ann.looks(back)
+    assert (heading(again), question(again)) == ("Output 1 of 6", question(first))
+    assert re.search(r'value="up" aria-pressed="true"', again), "with the label that was given"
+
+
 def rule_of(viewer, store, call, name="correct"):
     """The instructions of a queue that follows the rule of a judge."""
     asyncio.run(store.call_log().keep(call))

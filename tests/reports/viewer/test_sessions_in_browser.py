@@ -173,3 +173,22 @@ def test_unfold_all_brings_the_texts_of_all_steps(watched, opened):
     expect(page.locator(".step-body")).to_have_count(0)
     expect(page.locator(".step:not([open])")).to_have_count(0)
     assert watched.faults == []
+
+
+def test_a_key_leads_to_a_failure_on_another_page(watched, opened):
+    page = watched.page
+    page.goto(f"{opened[1].origin}/sessions/{HEADER.id}")
+    page.click(".pager >> text=Last")
+    expect(page.locator(".timeline > .failed")).to_have_count(0)
+    page.keyboard.press("e")
+    page.wait_for_url(f"**#span-{120:016x}")
+    expect(page.locator(".timeline > .failed")).to_be_in_viewport()
+    assert watched.faults == []
+
+
+def test_a_row_without_thumbs_says_so_to_their_keys(watched, opened):
+    page = watched.page
+    page.goto(f"{opened[1].origin}/sessions?project=shop")
+    page.locator("tr:not(:has(.thumb)) > th > a.name").first.focus()
+    page.keyboard.press("u")
+    expect(page.locator("#announcement")).to_have_text("This row has nothing for this key: open it.")

@@ -216,3 +216,20 @@ def test_nothing_is_there_of_a_session_that_is_not_recorded(traffic):
     assert traffic.part("none") is None
     assert traffic.span_position("none") is None
     assert list(traffic.iter_spans("none")) == []
+
+
+@pytest.mark.parametrize(
+    ("failed", "after", "found"),
+    [
+        pytest.param((), 0, "", id="none failed"),
+        pytest.param((3,), 0, "", id="all are on the page"),
+        pytest.param((3, 160, 320), 0, "s160", id="the first after the page"),
+        pytest.param((3, 160, 320), 150, "s320", id="not the one on the page"),
+        pytest.param((3, 160, 320), 300, "s3", id="the first before the last page"),
+    ],
+)
+def test_a_part_of_a_session_names_a_failed_step_of_another_page(traffic, failed, after, found):
+    steps = [step(f"s{n}", SPAN.id, error="HTTP 500" if n in failed else None) for n in range(1, 400)]
+    traffic.add([HEADER], steps)
+    part = traffic.part(HEADER.id, after)
+    assert (part.failed, part.failed_elsewhere) == (len(failed), found)

@@ -146,7 +146,7 @@ function act(key, hasRows) {
   const near = document.activeElement.closest?.("tr, li, article")?.querySelector(wanted);
   if (near && beside.includes(near)) return use(near);
   if (beside.length) return use(beside.find((one) => one.closest("[data-first]")) ?? beside[0]);
-  if (hasRows && document.querySelector(wanted)) return say("Choose a row first: j and k move the cursor.");
+  if (hasRows && document.querySelector(wanted)) return say(hasCursor() ? "This row has nothing for this key: open it." : "Choose a row first: j and k move the cursor.");
   return false;
 }
 

@@ -197,7 +197,9 @@ def tool_preview(arguments: Any, result: Any = None) -> str:
 
 
 def _fields(value: Any) -> str:
-    """Write a value on one line, the fields of a mapping without its braces."""
+    """Write a value on one line, the fields of a mapping and a list of texts without their brackets."""
+    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
+        return one_line("; ".join(map(_preview, value[:20])), _PREVIEW)
     if not isinstance(value, Mapping):
         return _preview(value)
     return one_line(", ".join(f"{name}: {_preview(each)}" for name, each in islice(value.items(), 20)), _PREVIEW)
@@ -224,7 +226,7 @@ def span_step(span: Span, depth: int = 0, time_share: tuple[float, float] | None
         parts=tuple((head, value) for head, value in shown if value is not None),
         preview=tool_preview(span.input, span.output)
         if span.kind == "tool"
-        else _preview(span.output if span.output is not None else ""),
+        else _fields(span.output if span.output is not None else ""),
         error=span.error,
         model=one_line(span.model, 80),
         usage=span.usage,

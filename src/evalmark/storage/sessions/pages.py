@@ -28,8 +28,9 @@ _HIGHEST = 4
 """Levels of parents that are read for the spans of a page."""
 _FIRST_NAMES = 200
 
-_COUNT_FAILED = """
-    select count(*) from span where session = ? and content like '%"error":%' and json_extract(content, '$.error') is not null
+_FAILED = """
+    select count(*), min(case when number > ? then number end), min(case when number <= ? then number end)
+    from span where session = ? and content like '%"error":%' and json_extract(content, '$.error') is not null
 """
 
 DecodeSpan = Callable[[Any], Span]
@@ -91,6 +92,8 @@ class SessionPart:
     """Which of them the part begins at, or is after, from 0."""
     failed: int
     """Steps and answers of the whole session that ended in an error."""
+    failed_elsewhere: str
+    """The id of the first of them after the page, else of the first before it; empty if the page has all."""
     elsewhere: frozenset[str]
     """Ids of parents that are stored, but not part of the page."""
 
@@ -157,6 +160,9 @@ def session_part(
     before = "select count(*) from span where session = ? and number <= ?"
     known = decode_session(header[1]) if header else _session_of_spans(identity, spans)
     shown = sorted([*spans, *higher], key=lambda span: span.started)
+    failed, *numbers = db.execute(_FAILED, (last, after, sql_text(identity))).fetchone()
+    elsewhere_failed = next((number for number in numbers if number is not None), None)
+    named = db.execute("select id from span where number = ?", (elsewhere_failed,)).fetchone()
     return SessionPart(
         session=replace(known, spans=tuple(shown)),
         number=int(header[0]) if header else None,
@@ -166,7 +172,8 @@ def session_part(
         after=last if len(sized) > len(chosen) else None,
         starts=starts,
         page=max(bisect_right(starts, after) - 1, 0),
-        failed=int(db.execute(_COUNT_FAILED, (sql_text(identity),)).get),
+        failed=int(failed),
+        failed_elsewhere=str(named[0]) if named else "",
         elsewhere=elsewhere,
     )
 
