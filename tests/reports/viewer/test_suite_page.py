@@ -227,3 +227,15 @@ def test_the_chip_of_a_suite_has_its_name_and_the_rate_of_the_newest_complete_ru
     chips = re.findall(r'<a href="/trends\?suite=([^"]*)">(.*?)</a></li>', page(shown(store), "/"), re.DOTALL)
     shown_words = {suite: words(chip).partition("squares ")[2] for suite, chip in chips}
     assert shown_words == {"faq.yaml": "faq.yaml 66.7 %", "large.yaml": "large.yaml 100.0 %"}
+
+
+def test_a_note_on_control_limits_leads_to_the_trends_of_the_suite_in_place_of_a_command(store):
+    note = (
+        "Warning: correct is outside of its control limits, for the worse: 45 %, below the limit of 59 % after 10 runs"
+    )
+    made = a_run(suite="evals/shop.yaml")
+    keep(store, replace(made, notes=(f"{note}; evalmark trend {made.id} shows them.",)), [result(1)])
+    text = page(shown(store), run_path(made.id))
+    shown_note = text[text.index(note) :].partition("</p>")[0]
+    assert "evalmark trend" not in shown_note
+    assert re.search(r'href="(/trends\?suite=[^"]+shop\.yaml)"', shown_note)
