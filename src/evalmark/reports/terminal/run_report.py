@@ -1,6 +1,7 @@
 """Terminal report of a run."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -12,6 +13,7 @@ from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Gate, Run
 from evalmark.reports.text.change_words import OUTCOME_KINDS, OUTCOME_SIGNS, OUTCOME_WORDS
 from evalmark.reports.text.judges import agreement_rows, all_remarks, worst_rows
+from evalmark.reports.text.numbers import rate, share_interval, share_text
 from evalmark.reports.text.outputs import has_unscored_outputs
 from evalmark.reports.text.titles import group_place, group_title, run_facts, run_origin, without_repeats
 from evalmark.reports.text.verdicts import gate_outcome, tally_text
@@ -40,6 +42,7 @@ from .outputs import output_screen
 if TYPE_CHECKING:
     from evalmark.stats.comparison.change import Outcome
 
+_DATASET, _TARGET = attrgetter("dataset"), attrgetter("target")
 _WORST_ROWS = 2
 """Worst verdicts shown for each judged metric and dataset."""
 
@@ -67,6 +70,8 @@ def run_screen(
     verdict = verdict or run_verdict
     parts: list[RenderableType] = [_header(run, summary, verdict)]
     layout = fitting_layout(summary.counted, run.gate, style)
+    if len(summary.counted) > 1 and summary.total.pass_rate.n:
+        parts += [Text(""), _rates(summary, run.gate, style)]
     for part in summary.counted:
         if part.metrics or part.tally.errors or not has_unscored_outputs(summary):  # else the outputs below say it
             parts += [Text(""), *_part(part, summary, run.gate, layout, style)]
@@ -131,6 +136,27 @@ def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
     )
 
 
+def _rates(summary: Summary, gate: Gate | None, style: TerminalStyle) -> RenderableType:
+    """Make a table with the pass rate of each group."""
+    shown = summary.counted
+    has_datasets, has_targets = (len({name(one) for one in shown}) > 1 for name in (_DATASET, _TARGET))
+    table = data_table(column_gap(style))
+    table.add_column(" and ".join(["dataset"] * has_datasets + ["target"] * has_targets), overflow="fold")
+    for heading in ("passed", "", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    needed = gate.min_pass_rate if gate else None
+    for one in shown:
+        place = group_place(one, summary)
+        passed = one.tally.pass_rate
+        table.add_row(
+            Text(place if has_datasets else place.removeprefix(f"{one_line(one.dataset or 'cases')} on ")),
+            Text(share_text(passed)),
+            Text(rate(passed.value, needed), style="bold"),
+            Text(share_interval(passed.interval)),
+        )
+    return table
+
+
 def _part(
     part: Part, summary: Summary, gate: Gate | None, layout: TableLayout, style: TerminalStyle
 ) -> Iterable[RenderableType]:
@@ -142,6 +168,8 @@ def _part(
     yield Text("")
     yield from metric_table(part, gate, layout, style)
     yield from _listed("", all_remarks(part), style)
+    if len(summary.by_target) > 1 and any(result.verdict != "ungated" for result in summary.worst):
+        return  # the worst cases below are of all targets
     rows = worst_rows(part, min(style.worst, _WORST_ROWS))
     lines = [
         (metric, f"{case}: {verdict}  {one_line(reason, max(BRIEF_REASON, 3 * style.width))}")
@@ -200,5 +228,8 @@ def _where(run: Run, summary: Summary, style: TerminalStyle) -> Iterable[Rendera
     if style.store:
         where = f"Stored in {one_line(style.store)}; show it with:"
         yield from _with_command(where, f"evalmark show {one_line(run.id)}{more}{style.flags}", style)
+        if len(summary.by_target) > 1:
+            command = f"evalmark show {one_line(run.id)} --overview{style.flags}"
+            yield from _with_command("Compare the targets with:", command, style)
         if run.status != "complete" and run.suite and style.resumable:
             yield Text(f"To continue, repeat the command with: --resume {one_line(run.id)}")
