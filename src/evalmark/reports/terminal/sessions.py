@@ -36,7 +36,7 @@ def session_list_screen(sessions: Sequence[RecordedSession], style: TerminalStyl
     if not sessions:
         return render([Text("No sessions are recorded.")], style)
     projects = {one.session.project for one in sessions}
-    title = f"project {one_line(*projects, _ROOM)}" if len(projects) == 1 else ""
+    title = f"project {one_line(sessions[0].session.project, _ROOM)}" if len(projects) == 1 else ""
     columns = _fitting({heading: [heading, *cells] for heading, cells in _columns(sessions).items()}, style)
     widths = {heading: _widest(cells) for heading, cells in columns.items()}
     header, *lines = [

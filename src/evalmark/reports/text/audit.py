@@ -92,7 +92,10 @@ def _agreement(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
         yield "agreement", f"{_estimate(audit.weighted)} of all outputs; {table.agreed:,} of {table.n:,} labelled ones"
     measures = [("kappa", audit.kappa, audit.kappa_interval), ("alpha", audit.alpha, audit.alpha_interval)]
     measures += [] if audit.ac1 is None else [("AC1", audit.ac1, audit.ac1_interval)]
-    yield "beyond chance", " · ".join(f"{name} {agreement_text(*found)}" for name, *found in measures) + labelled
+    yield (
+        "beyond chance",
+        " · ".join(f"{name} {agreement_text(value, interval)}" for name, value, interval in measures) + labelled,
+    )
     common = "" if audit.ac1 is None else "; with one label this common, kappa may be low despite high agreement"
     yield (
         "prevalence",
