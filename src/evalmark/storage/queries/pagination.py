@@ -238,20 +238,13 @@ def sort_rows(db: Connection, query: ResultQuery, numbers: list[int] | None, sta
         part = f"+r.run = ? and +r.pass > 0 and r.number in ({', '.join('?' * (len(numbers) + 1))})"
         parameters = (*parameters, *numbers, of or 0)
     # a scan for results without a score may have stopped at one with a score
-    stopped = (
-        query.index_ranges[-1].extra_condition
-        and start is not None
-        and start.index_range == len(query.index_ranges) - 1
-    )
-    mark = (
-        f"union all select {_COLUMNS}, false, null from every r where r.number = ? and r.v is not null"
-        if stopped
-        else ""
-    )
+    last = len(query.index_ranges) - 1
+    stopped = query.index_ranges[last].extra_condition and start is not None and start.index_range == last
+    mark = f"union all select {_COLUMNS}, false, null from every r where r.number = ? and r.v is not null"  # noqa: S608  columns
     sql = f"""
         with every as materialized (
             select {_COLUMNS}, ({query.query.conditions}) as hit, {value} as v from result r where {part}
-        ), r as (select * from every {mark})
+        ), r as (select * from every {mark if stopped else ""})
         select r.number, r.source, r.dataset, r.position, r.repeat, r.hit from r order by {_sorting(query)}
     """  # noqa: S608  columns and parameters
     rows = db.execute(sql, (*parameters, of) if stopped else parameters).fetchall()
