@@ -99,6 +99,11 @@ def test_truth_values_are_told_from_numbers(raws, truths):
     assert metric(*(result(i, score) for i, score in enumerate(scores))).truths is truths
 
 
+def test_yes_and_no_with_values_between_0_and_1_are_numbers():
+    found = metric(*(result(i, Score(name="m", raw=value > 0.5, value=value)) for i, value in enumerate((0.7, 0.3))))
+    assert (found.truths, sum(found.bins)) == (False, 2)
+
+
 @pytest.mark.parametrize(
     ("raws", "choices"),
     [

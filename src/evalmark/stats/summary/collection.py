@@ -114,7 +114,7 @@ class MetricScores:
         self.outputs.append(result.trial.position << REPEAT_BITS | result.trial.repeat)
         if self.raws is not None:
             self.raws.append(raw)
-        self.truths = self.truths and isinstance(score.raw, bool)
+        self.truths = self.truths and isinstance(score.raw, bool) and value in (0.0, 1.0)
         self._count_choice(score.raw)
         self._keep_if_worst(score, result.trial, raw if math.isnan(value) else value)
 
