@@ -182,12 +182,12 @@ def test_runs_are_grouped_with_the_newest_figure_of_each_group(grouped, group, r
         pytest.param(
             "?group=target",
             [
-                "2026-11-24 10:15 UTC · squares.jsonl · app:new",
-                "2026-11-23 10:15 UTC · squares.jsonl · app:old",
-                "2026-11-22 10:15 UTC · squares.jsonl · app:old",
+                "2026-11-24 10:15 UTC · squares.jsonl",
+                "2026-11-23 10:15 UTC · squares.jsonl",
+                "2026-11-22 10:15 UTC · squares.jsonl",
                 "2026-11-21 08:15 UTC",
             ],
-            id="each group says it once",
+            id="what a group has in common stands in its head",
         ),
         pytest.param(
             "?columns=run&text=2026112",

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -110,7 +109,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "word": _word,
         "number": lambda n: f"{n:,}",
         "number_of": count,
-        "minute": _minute,
+        "minute": numbers.minute,
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
     }
     made.globals |= {
@@ -142,19 +141,6 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
     }
     made.globals |= offered
     return made
-
-
-def _minute(moment: str) -> str:
-    """Return the minute of a time in UTC; empty without a time zone.
-
-    >>> _minute("2026-11-21T10:15:59+02:00"), _minute("2026-11-21T10:15:59")
-    ('2026-11-21 08:15', '')
-    """
-    try:
-        read = datetime.fromisoformat(moment)
-        return read.astimezone(UTC).isoformat(" ", "minutes")[:16] if read.tzinfo else ""
-    except (ValueError, OverflowError):
-        return ""
 
 
 def _word(kind: str, has_metrics: bool = True) -> str:

@@ -1,6 +1,7 @@
 """Format numbers, shares, intervals and durations for people."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from evalmark.core import text as core_text
@@ -253,6 +254,19 @@ def time_text(seconds: float | None, waited: float | None) -> str:
     if seconds is None or waited is None or waited < max(LONG_WAIT, 0.05 * seconds):
         return duration(seconds)
     return f"{duration(seconds)} + {duration(waited)} waiting"
+
+
+def minute(moment: str) -> str:
+    """Return the minute of a time in UTC; empty without a time zone.
+
+    >>> minute("2026-11-21T10:15:59+02:00"), minute("2026-11-21T10:15:59")
+    ('2026-11-21 08:15', '')
+    """
+    try:
+        read = datetime.fromisoformat(moment)
+        return read.astimezone(UTC).isoformat(" ", "minutes")[:16] if read.tzinfo else ""
+    except (ValueError, OverflowError):
+        return ""
 
 
 def duration(seconds: float | None) -> str:

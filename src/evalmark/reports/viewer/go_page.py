@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -11,12 +11,13 @@ from starlette.responses import Response
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
+from evalmark.reports.text.numbers import minute
 from evalmark.reports.viewer.urls.paths import decode_name, label_path, run_path
 from evalmark.reports.viewer.urls.queries import query_string
 
 from .page_context import PageContext
 from .store_view import StoreView
-from .trend_page import suite_of
+from .trend_page import suite_of, suite_titles
 
 _LOOKED_AT = 500
 """Newest runs that are searched."""
@@ -66,7 +67,8 @@ def destinations(view: StoreView, at: str) -> Iterator[Destination]:
     yield from _of_suites(recent)
     for run in recent:
         title = " · ".join(filter(None, (one_line(run.name, 60) or run.id, one_line(run.given_name, 40))))
-        shown = (run.created[:19].replace("T", " "), one_line(run.target, 40), one_line(" · ".join(run.tags), 60))
+        started = f"{found} UTC" if (found := minute(run.created)) else one_line(run.created, 40)
+        shown = (started, one_line(run.target, 40), one_line(" · ".join(run.tags), 60))
         note = " · ".join(filter(None, shown))
         yield Destination(kind="run", title=title, href=run_path(run.id), note=note, searched=run.id)
 
@@ -96,21 +98,23 @@ def _of_run(view: StoreView, at: str) -> Iterator[Destination]:
         )
 
 
-def _of_suites(recent: Iterable[Run]) -> Iterator[Destination]:
+def _of_suites(recent: Sequence[Run]) -> Iterator[Destination]:
     metrics: dict[str, dict[str, None]] = {}
+    titles = suite_titles(recent)
     for run in recent:
         metrics.setdefault(suite_of(run), {}).update(dict.fromkeys(metric.name for metric in run.metrics))
     for suite in metrics:
         yield Destination(
             kind="suite",
-            title=f"{one_line(suite, 60) or 'Runs without a name'} over time",
+            title=f"{titles[suite] or 'Runs without a name'} over time",
             href=f"/trends{query_string({'suite': suite})}",
+            note="" if suite in titles[suite] else one_line(suite, 60),
         )
     for suite, names in metrics.items():
         for name in names:
             href = f"/trends{query_string({'suite': suite, 'of': name})}"
             yield Destination(
-                kind="metric", title=one_line(name, 60), href=href, note=f"over the runs of {one_line(suite, 60)}"
+                kind="metric", title=one_line(name, 60), href=href, note=f"over the runs of {titles[suite]}"
             )
 
 
