@@ -325,6 +325,15 @@ def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
     assert 'aria-label="Compare two targets of this run"' in run_page(app, MODELS)
 
 
+def test_cases_whose_verdict_is_the_same_say_by_which_metric_they_changed(store):
+    for run, created, value in ((OLD, 21, 0.9), (NEW, 22, 0.7)):
+        score = Score(name="close", raw=value, value=value)
+        results = [replace(result(number), scores=(score,)) for number in range(9)]
+        keep(store, a_run(run, created=f"2026-11-{created}T10:15:00+00:00", metrics=(Metric(name="close"),)), results)
+    text = run_page(shown(store), NEW)
+    assert '?flipped=worse#cases">9 cases regressed</a> by <bdi>close</bdi>' in text
+
+
 def test_a_case_that_changed_on_two_targets_is_counted_once(store):
     for run, created, made in ((OLD, 21, result), (NEW, 22, later)):
         results = [made(number, target=target) for number in range(30) for target in ("a", "b")]

@@ -8,6 +8,7 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.reports.html.case_scatter import CasePlaces, case_places
 from evalmark.reports.text.best_target import BestTargetText, best_target_text
+from evalmark.reports.text.comparison import OVERALL
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
@@ -43,6 +44,12 @@ class PreparedComparison:
         """Count the cases that became worse or better on any target."""
         flips = (one for each in self.comparison.targets for one in (each.worse if change == "worse" else each.better))
         return len({(flip.dataset, flip.case) for flip in flips})
+
+    @property
+    def changed_by(self) -> Sequence[str]:
+        """The metrics that tell which cases changed; empty if all of them flipped between pass and fail."""
+        names = dict.fromkeys(one.deciding.name for one in self.comparison.targets if one.moved)
+        return [name or OVERALL for name in names] if any(names) else []
 
     def telling(self, metric: str | None) -> Sequence[RankedCase]:
         """List the cases in display order, sorted once per metric."""
