@@ -116,7 +116,7 @@ def test_a_queue_says_whether_it_is_recorded_as_a_random_sample(ann):
     assert "4 of 27 outputs, drawn at random. Recorded" in ann.looks(f"{QUEUE}&n=4"), "the larger one begins with it"
     for address in (f"{QUEUE}&n=7", f"{QUEUE}&n=6&seed=2"):  # typed, or shared by another person
         assert "drawn at random. Not recorded as a random sample of the run" in ann.looks(address)
-    assert "that ended as fail, in random order. A part of the run" in ann.looks(f"{QUEUE}&verdict=fail")
+    assert "with the verdict failed, in random order. A part of the run" in ann.looks(f"{QUEUE}&verdict=fail")
 
 
 def test_a_queue_by_verdict_shows_its_sample(ann, store):

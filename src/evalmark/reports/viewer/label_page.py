@@ -18,6 +18,7 @@ from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
 from evalmark.reports.viewer.urls.queries import QUEUE, VERDICTS, LabelQueueQuery, parse_label_queue_query
+from evalmark.reports.viewer.urls.search_query import VERDICT_WORDS
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.agreement import thumbs_of
 from evalmark.tracing.annotations.labels import MAX_NAME_CHARS
@@ -219,9 +220,12 @@ def _choice_text(source: OutputSource, query: LabelQueueQuery, items: Sequence[Q
         what = f"{n:,} of {count(sample.outputs, 'output')}, drawn by verdict of {one_line(sample.by_verdict, 80)}"
         return what, "Recorded as a sample; an audit weights passed and failed by their shares in the run."
     if query.verdict or query.tag:
-        parts = [f"that ended as {query.verdict}"] if query.verdict else []
-        parts += [f"with the tag {one_line(query.tag, 80)}"] if query.tag else []
-        return f"{n:,} {' '.join(parts)}, in random order", "A part of the run, so no sample of all outputs."
+        parts = [f"the verdict {VERDICT_WORDS[query.verdict]}"] if query.verdict else []
+        parts += [f"the tag {one_line(query.tag, 80)}"] if query.tag else []
+        return (
+            f"{count(n, 'output')} with {' and '.join(parts)}, in random order",
+            "A part of the run, so no sample of all outputs.",
+        )
     if query.n or sample is not None:
         recorded = sample or _recorded_sample(source, items)
         if recorded is not None:
