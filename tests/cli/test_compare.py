@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 import subprocess
 from dataclasses import replace
@@ -115,8 +116,12 @@ def test_several_baselines_are_written_as_one_page(suite, evalmark):
         evalmark("run", "s.yaml", "-q")
     evalmark("compare", "last", "last~1", "last~2", "-o", "c.html")
     page = (suite / "c.html").read_text(encoding="utf-8")
-    assert "Comparison with several runs" in page
-    assert page.count("Quality against cost and latency") == 2, "the heading and the title"
+    assert "<h1><bdi>bot against 2 runs</bdi></h1>" in page
+    assert "last~1" not in page
+    names = re.findall(r'<a href="#against-\d"><bdi>(bot · \d{4}-.*?)</bdi></a>', page)
+    rows = re.findall(r'<th scope="row"><bdi>(bot · \d{4}-.*?)</bdi>', page)
+    assert (len(set(names)), rows[1:]) == (2, names), "runs within a minute of each other have their ids, too"
+    assert page.count("Quality against cost and latency") == 1
     assert page.count('class="changes"') == 2
 
 

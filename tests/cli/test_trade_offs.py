@@ -70,8 +70,8 @@ def test_several_baselines_end_with_one_table_of_quality_cost_and_latency(evalma
     ]
     assert found["unknown"] == ["cost"]
     markdown = Path("all.md").read_text("utf-8")
-    assert "| last\\~1 | 70 % |" in markdown
-    assert "dominated by last |" in markdown
+    assert re.search(r"^\| s · 20\d\d-\S+ \S+.* \| 70 % \|", markdown, re.MULTILINE), "runs have names and times"
+    assert "dominated by s · 20" in markdown
     assert markdown.count("against") >= 2  # both comparisons are there
 
 

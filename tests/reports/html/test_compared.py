@@ -50,10 +50,10 @@ def cells(text):
 def test_the_table_has_what_the_command_line_says():
     rows = comparison.change_rows(WORSE.targets[0])
     assert len(rows) == 3
-    assert [(row[0], row[1], row[2], row[3], row[6]) for row in cells(page(WORSE))] == [
+    assert [(row[0], row[1], row[2], row[3], row[7]) for row in cells(page(WORSE))] == [
         (row.metric, row.n, row.before, row.now, row.p) for row in rows
     ]
-    assert [row[7][2:] for row in cells(page(WORSE))] == [f"{row.verdict}p {row.p}" for row in rows]
+    assert [row[8][2:] for row in cells(page(WORSE))] == [f"{row.verdict}p {row.p}" for row in rows]
 
 
 def test_the_verdict_and_what_else_changed_stand_before_the_table():

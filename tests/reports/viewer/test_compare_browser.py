@@ -106,7 +106,7 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     page.wait_for_load_state()
     assert page.locator("details.beside[open]").count() > 5
     first = page.locator("details.beside").first
-    assert first.locator("del").first.inner_text().strip() == "4"
+    assert first.locator("del").first.inner_text().strip() == "784"
     assert first.locator("ins").first.inner_text().strip() == "1"
     page.click("nav[aria-label='Cases by change'] >> text=unchanged")
     page.wait_for_url("**went=same**")  # and its page has come

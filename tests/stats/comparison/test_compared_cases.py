@@ -79,6 +79,14 @@ def test_cases_that_nobody_could_pass_are_sorted_by_the_first_metric():
     assert shown(rank_cases(cases)) == [("b", "worse"), ("a", "better")]
 
 
+def test_cases_of_equal_change_are_sorted_by_all_metrics_together():
+    tones = {"a": 0.5, "b": 0.1, "c": 0.9, "d": 0.2}
+    now = run("now", [result(case, {"sim": 0.1 if case < "c" else 0.9, "tone": tone}) for case, tone in tones.items()])
+    then = run("then", [result(case, {"sim": 0.9 if case < "c" else 0.1, "tone": 0.5}) for case in tones])
+    _, cases = compare_by_case(now, then)
+    assert shown(rank_cases(cases, "")) == [("b", "worse"), ("a", "worse"), ("c", "better"), ("d", "better")]
+
+
 def test_the_comparison_is_the_same_with_its_cases():
     found, cases = compare_by_case(*runs())
     assert found == compare(*runs())

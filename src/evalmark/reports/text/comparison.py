@@ -84,6 +84,12 @@ def run_labels(comparison: Comparison) -> list[str]:
     return [f"{one_line(run)}{f' of {_day(created)}' if created else ''}" for run, created in runs]
 
 
+def run_titles(comparison: Comparison) -> list[str]:
+    """Names and start times of both runs."""
+    runs = zip(comparison.names, comparison.created, strict=True)
+    return [" · ".join(filter(None, (one_line(name, 60) or "run", _day(created)))) for name, created in runs]
+
+
 def runs_line(comparison: Comparison) -> str:
     """Both runs as one line."""
     now, before = run_labels(comparison)

@@ -65,10 +65,10 @@ class ComparedCases:
         gain = self.gain(metric, case)
         return None if gain is None else gain / self._reach[metric]
 
-    def largest(self, case: int) -> float:
-        """Return the largest difference of a case by any metric, as a share like in `share`."""
+    def shares(self, case: int) -> Iterator[float]:
+        """Yield the known gains of a case by each metric, as shares like in `share`."""
         shares = (self.share(metric, case) for metric in range(len(self.values)))
-        return max((abs(share) for share in shares if share is not None), default=0.0)
+        return (share for share in shares if share is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class RankedCase:
 def rank_cases(every: Sequence[ComparedCases], metric: str | None = None) -> list[RankedCase]:
     """Rank the cases of all targets by a metric: the worse ones first, then the better ones, by the size of the change.
 
-    Unchanged cases follow, by the largest difference in any other metric, then unscored ones. Without a name, the
+    Changes of the same size are ranked by those of all metrics together. Unchanged cases follow, by the largest difference in any other metric, then unscored ones. Without a name, the
     deciding metric of each target ranks; an empty name means pass or fail. Targets without the metric are left
     out.
     """
@@ -106,11 +106,12 @@ def _ranked_cases(cases: ComparedCases, metric: str | None) -> Iterator[RankedCa
         yield RankedCase(cases=cases, metric=number, case=case)
 
 
-def _rank(place: RankedCase) -> tuple[int, float]:
+def _rank(place: RankedCase) -> tuple[int, float, float]:
     share = place.cases.share(place.metric, place.case)
+    shares = [*place.cases.shares(place.case)]
     if share is not None and place.went != "same":
-        return (0, share) if share < 0 else (1, -share)
-    return 2 if share is not None else 3, -place.cases.largest(place.case)
+        return (0, share, sum(shares)) if share < 0 else (1, -share, -sum(shares))
+    return 2 if share is not None else 3, -max(map(abs, shares), default=0.0), 0.0
 
 
 def _reach(change: MetricChange) -> float:
