@@ -18,7 +18,6 @@ from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
 from evalmark.reports.viewer.urls.queries import QUEUE, VERDICTS, LabelQueueQuery, parse_label_queue_query
-from evalmark.reports.viewer.urls.search_query import VERDICT_WORDS
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.agreement import thumbs_of
 from evalmark.tracing.annotations.labels import MAX_NAME_CHARS
@@ -220,7 +219,8 @@ def _choice_text(source: OutputSource, query: LabelQueueQuery, items: Sequence[Q
         what = f"{n:,} of {count(sample.outputs, 'output')}, drawn by verdict of {one_line(sample.by_verdict, 80)}"
         return what, "Recorded as a sample; an audit weights passed and failed by their shares in the run."
     if query.verdict or query.tag:
-        parts = [f"the verdict {VERDICT_WORDS[query.verdict]}"] if query.verdict else []
+        word = {"pass": "passed", "fail": "failed"}.get(query.verdict, query.verdict)
+        parts = [f"the verdict {word}"] if word else []
         parts += [f"the tag {one_line(query.tag, 80)}"] if query.tag else []
         return (
             f"{count(n, 'output')} with {' and '.join(parts)}, in random order",
