@@ -1,16 +1,13 @@
 """Readable titles of cases: the id of a case or, if it was generated, the first words of the input."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from evalmark.core.text import one_line
+from evalmark.core.text import cut_at_word, one_line
 from evalmark.core.values.case import is_generated_id
 
 LONGEST_TITLE = 60
 """Characters of an input in a title."""
-_SHORTEST = 30
-"""A title is cut inside a word rather than before this many characters."""
 _REMEMBERED = 10_000
 """Titles that `CaseTitles` compares; later generated ids are always added, so that memory stays bounded."""
 _LEAVES = 20
@@ -30,7 +27,9 @@ def case_title(key: str, given: Any = None, position: int | None = None) -> str:
     is_visible = any(letter.isprintable() and not letter.isspace() for letter in key)
     if is_visible and not is_generated_id(key):
         return one_line(key, 400)
-    return _first_words(given) or (f"case {position + 1}" if position is not None else f"case {_short(key, 4)}")
+    return cut_at_word(" · ".join(_texts(given)), LONGEST_TITLE) or (
+        f"case {position + 1}" if position is not None else f"case {_short(key, 4)}"
+    )
 
 
 def input_title(given: Any, key: str = "", position: int | None = None, longest: int = 240) -> str:
@@ -39,7 +38,7 @@ def input_title(given: Any, key: str = "", position: int | None = None, longest:
     >>> input_title({"question": "Where is Paris?", "language": "en"}), input_title("", "paris")
     ('Where is Paris? · en', 'paris')
     """
-    return one_line(" · ".join(_texts(given, longest)), longest) or case_title(key, given, position)
+    return cut_at_word(" · ".join(_texts(given, longest + 1)), longest) or case_title(key, given, position)
 
 
 class CaseTitles:
@@ -70,16 +69,6 @@ def _short(key: str, digits: int) -> str:
     """Shorten a generated id; equal rows keep their number."""
     start, dash, number = key.partition("-")
     return start[:digits] + dash + number
-
-
-def _first_words(given: Any) -> str:
-    text = one_line(" · ".join(_texts(given)))
-    if len(text) <= LONGEST_TITLE:
-        return text
-    start = text[: LONGEST_TITLE - 1]
-    words = start if text[len(start)].isspace() else start.rpartition(" ")[0]
-    words = re.sub(r"[\s·,;:(\-]+$", "", words)
-    return f"{words if len(words) >= _SHORTEST else start.rstrip()}…"
 
 
 def _texts(given: Any, longest: int = LONGEST_TITLE * 2) -> list[str]:

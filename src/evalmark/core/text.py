@@ -94,6 +94,21 @@ def cut(text: str, width: int | None) -> str:
     return text[: max(0, width - 1)].rstrip() + "…"
 
 
+def cut_at_word(value: Any, width: int) -> str:
+    """Format any value as one line of at most `width` characters that ends with a whole word, unless the word is most of it.
+
+    >>> cut_at_word("Is water damage covered?", 20), cut_at_word("aaaaaaaaaaaa b", 8)
+    ('Is water damage…', 'aaaaaaa…')
+    """
+    text = one_line(value, width + 1)
+    if len(text) <= width:
+        return text
+    start = text[: width - 1]
+    words = start if text[len(start)].isspace() else start.rpartition(" ")[0]
+    words = re.sub(r"[\s·,;:(\-]+$", "", words)
+    return f"{words if len(words) >= width // 2 else start.rstrip()}…"
+
+
 def count(number: int, noun: str) -> str:
     """Format a number with its noun in singular or plural.
 

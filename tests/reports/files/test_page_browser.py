@@ -343,6 +343,7 @@ def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
 
 def test_a_link_leads_to_its_case_whatever_is_filtered(opened):
     page = opened("squares", "#text=case-007")
+    page.click(".looking summary")
     page.click(".looking a >> nth=0")
     expect(page.locator(NAMED)).to_have_count(30)
     expect(page.locator("dl:target")).to_be_visible()
@@ -396,6 +397,7 @@ def test_without_a_script_it_can_be_read_and_links_lead_to_texts_and_cases(brows
         page.click("details[open] dd > a")
         assert page.is_visible("#t0")
         page.goto((folder / "squares.html").as_uri())
+        page.click(".looking summary")
         page.click(".looking a >> nth=0")
         assert page.is_visible("dl:target")
 

@@ -123,7 +123,7 @@ def test_style_and_script_are_allowed_by_their_hashes_and_nothing_else_is():
 def test_every_case_is_a_row_and_the_worst_are_named_above_them():
     text = page(RUN)
     assert len(rows(text)) == len(RUN.results)
-    looking = re.search(r'<section class="looking".*?</section>', text, re.DOTALL)[0]
+    looking = re.search(r'<details class="looking".*?</details>', text, re.DOTALL)[0]
     assert "The worst 7 cases" in looking
     names = re.findall(r"<bdi>(.*?)</bdi>", looking)
     assert names[:4] == ["q9 (odd ones)", "q10 (odd ones)", "q4 (questions)", "q4 (questions, repeat 2)"]

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from evalmark.core.case_titles import CaseTitles, input_title
-from evalmark.core.text import one_line, unwrap_single_input
+from evalmark.core.text import cut_at_word, one_line, unwrap_single_input
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
@@ -136,7 +136,7 @@ def _is_whole(value: Any) -> bool:
 def _cell_text(value: Any) -> str:
     if _is_whole(value):
         return str(value)
-    return one_line(_plain(value) if isinstance(value, str) else value, ANSWER)
+    return cut_at_word(_plain(value) if isinstance(value, str) else value, ANSWER)
 
 
 def _plain(text: str) -> str:

@@ -171,7 +171,7 @@ def _widths(context: RowContext, summary: Summary, *, timed: bool) -> tuple[str,
     if len(context.columns) <= _UNBROKEN:
         css += "@media print{.all>thead>tr>*{overflow-wrap:normal}}\n"
     if is_stacked:
-        scores = len(heads) + timed + (context.earlier is not None)
+        scores = (len(heads) + timed + 1) // 2 + (context.earlier is not None)  # two beside each other
         rows = f"auto repeat({scores},auto) 1fr"
         texts_css = (
             ""

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from evalmark.core import money
 from evalmark.core.case_titles import case_title, input_title
-from evalmark.core.text import count, one_line, unwrap_single_input
+from evalmark.core.text import count, cut_at_word, one_line, unwrap_single_input
 from evalmark.reports.text import (
     audit,
     calibration,
@@ -99,6 +99,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "breakable": breakable,
         "text": page_text,
         "line": one_line,
+        "beginning": cut_at_word,
         "plain": plain_beginning,
         "bare": unwrap_single_input,
         "duration": numbers.duration,

@@ -50,9 +50,14 @@ def metric_remarks(metric: MetricSummary) -> Iterator[str]:
 
 
 def all_remarks(part: SummaryGroup) -> list[tuple[str, str]]:
-    """List `(topic, remark)`: pass@k of a group, the remarks on its metrics, and where their variance comes from."""
+    """List `(topic, remark)`: pass@k of a group, then the notes on its metrics."""
+    return repeat_lines(part) + metric_notes(part)
+
+
+def metric_notes(part: SummaryGroup) -> list[tuple[str, str]]:
+    """List `(topic, remark)`: the remarks on the metrics of a group, and where their variance comes from."""
     remarks = [(one_line(metric.name, 60), remark) for metric in part.metrics for remark in metric_remarks(metric)]
-    return repeat_lines(part) + remarks + variance_lines(part)
+    return remarks + variance_lines(part)
 
 
 def repeat_lines(part: SummaryGroup) -> list[tuple[str, str]]:
