@@ -179,6 +179,29 @@ def test_a_port_that_is_taken_is_named_with_a_way_out(kept):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        pytest.param({}, "linux", False, id="no screen"),
+        pytest.param({"DISPLAY": ":0"}, "linux", True, id="a screen"),
+        pytest.param({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True, id="a screen of Wayland"),
+        pytest.param({"BROWSER": "code-helper", "SSH_CONNECTION": "a 1 b 22"}, "linux", True, id="an editor's browser"),
+        pytest.param({}, "win32", True, id="Windows"),
+        pytest.param({"SSH_CONNECTION": "a 1 b 22"}, "darwin", False, id="the screen of a Mac elsewhere"),
+    ],
+)
+def test_a_browser_is_opened_only_where_it_is_seen(environ, platform, expected):
+    assert view.has_browser(environ, platform) is expected
+
+
+def test_a_command_that_forwards_the_port_has_a_line_of_its_own():
+    last = view.forwarding_hint(7878, {"SSH_CONNECTION": "10.0.0.5 50514 10.0.0.9 2222", "USER": "ann"}).splitlines()[
+        -1
+    ]
+    assert last == "  ssh -N -L 7878:127.0.0.1:7878 -p 2222 ann@10.0.0.9"
+    assert view.forwarding_hint(7878, {}).splitlines()[-1] == f"  ssh -N -L 7878:127.0.0.1:7878 {socket.gethostname()}"
+
+
 def test_a_store_of_a_newer_version_is_left_alone(kept):
     connection = apsw.Connection(str(kept / ".evalmark" / "evalmark.db"))
     connection.pragma("user_version", 99)

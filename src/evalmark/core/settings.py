@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from evalmark.core.embedding_modes import EMBEDDING_DEVICES, EMBEDDING_MODES, EmbeddingDevice, EmbeddingMode
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     import tomllib
@@ -135,10 +135,9 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     known = {f.name for f in fields(Settings)}
     unknown = [key for key in table if key.replace("-", "_") not in known]
     if unknown:
-        known_ones = f"it knows {', '.join(sorted(known))}."
-        faults.append(
-            f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; {did_you_mean(unknown[0], known) or known_ones}"
-        )
+        close = get_close_matches(unknown[0], known, n=1)
+        advice = f"did you mean {close[0]!r}?" if close else f"it knows {', '.join(sorted(known))}."
+        faults.append(f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; {advice}")
     return {
         name: _resolved(path.parent, value) if name in _PATHS and path.parent != folder else value
         for key, text in table.items()

@@ -5,18 +5,25 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 import typer
 
-from evalmark.cli.terminal.output import print_line
+from evalmark.cli.terminal.output import print_line, print_text, terminal_style
 from evalmark.core.errors import EvalmarkError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.settings import Settings
-from evalmark.core.text import count
+from evalmark.core.text import clean, count
 from evalmark.models.embeddings.model_cache import local_models
 from evalmark.storage.store.location import display_location, store_exists
 from evalmark.storage.store.store import open_store
 
 from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.reports.terminal import console
+else:
+    console = LazyModule("evalmark.reports.terminal.console")
 
 PARTS = (
     *(
@@ -45,10 +52,11 @@ def add(app: typer.Typer) -> None:
 def doctor(store: flags.Store = None) -> None:
     """Check the installation: package versions, the store, and the local models."""
     findings = list(check_installation(flags.settings(store=store)))
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        print_line(f"{'ok ' if finding.ok else 'BAD'}  {finding.name:<{width}}  {finding.message}")
-    raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+    rows = ((f"{'ok ' if finding.ok else 'BAD'}  {finding.name}", clean(finding.message)) for finding in findings)
+    bad = sum(not finding.ok for finding in findings)
+    print_text(console.render([console.FieldList(rows, style="")], terminal_style()))
+    print_line(f"  {count(bad, 'check')} failed." if bad else "  Everything works.")
+    raise typer.Exit(1 if bad else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +78,13 @@ def check_installation(settings: Settings) -> Iterator[InstallationCheck]:
     yield InstallationCheck(
         name="python", message=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
     )
+    installed = []
     for part in PARTS:
         try:
-            yield InstallationCheck(name=part, message=version(part))
+            installed.append(f"{part} {version(part)}")
         except PackageNotFoundError:
             yield InstallationCheck(name=part, message="not installed", ok=False)
+    yield InstallationCheck(name="packages", message=", ".join(installed))
     yield from _store(settings)
     yield from _models(settings)
 

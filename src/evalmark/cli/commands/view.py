@@ -3,6 +3,8 @@
 import gc
 import os
 import re
+import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
@@ -94,9 +96,10 @@ def view(  # noqa: PLR0913  each is a flag of the command line
 
             def ready() -> None:
                 collect()
-                _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
-                if hint := forwarding_hint(urlsplit(bound.origin).port or port, os.environ):
-                    print_line(hint)
+                is_opened = opens and has_browser(os.environ, sys.platform)
+                _print_address(bound.address_of(path), bound.address_once(path) if is_opened else "")
+                if not (is_opened or host):
+                    print_line(forwarding_hint(urlsplit(bound.origin).port or port, os.environ))
 
             pages = web.viewer_app(
                 run_store,
@@ -188,19 +191,35 @@ def _print_address(address: str, once: str) -> None:
         threading.Thread(target=_open, args=(once,), daemon=True).start()
 
 
-def forwarding_hint(port: int, environ: Mapping[str, str]) -> str:
-    """Describe how to reach the viewer from the machine that this terminal belongs to; empty if it is this one.
+def has_browser(environ: Mapping[str, str], platform: str) -> bool:
+    """Whether a browser can show pages beside this terminal; one that runs in the terminal would take it over.
 
-    >>> forwarding_hint(7878, {"SSH_CONNECTION": "10.0.0.5 50514 10.0.0.9 22", "USER": "ann"})
-    'From your own machine: ssh -N -L 7878:127.0.0.1:7878 ann@10.0.0.9, then open the address there.'
+    >>> has_browser({}, "linux"), has_browser({"DISPLAY": ":0"}, "linux"), has_browser({}, "darwin")
+    (False, True, True)
+    >>> has_browser({"SSH_CONNECTION": "10.0.0.5 50514 10.0.0.9 22"}, "darwin")
+    False
+    """
+    if environ.get("BROWSER") or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"):
+        return True
+    return platform in ("darwin", "win32") and "SSH_CONNECTION" not in environ
+
+
+def forwarding_hint(port: int, environ: Mapping[str, str]) -> str:
+    """Describe how to reach the viewer with a browser on another machine.
+
+    >>> print(forwarding_hint(7878, {"SSH_CONNECTION": "10.0.0.5 50514 10.0.0.9 22", "USER": "ann"}))
+    If your browser is on another machine, run this there, and open the address there:
+      ssh -N -L 7878:127.0.0.1:7878 ann@10.0.0.9
     """
     ends = environ.get("SSH_CONNECTION", "").split()
-    if len(ends) != 4:
-        return ""
-    user, host, ssh_port = environ.get("USER", ""), ends[2], ends[3]
+    host, ssh_port = ends[2:] if len(ends) == 4 else (socket.gethostname(), "22")
+    user = environ.get("USER", "")
     at = f"{user}@{host}" if user else host
     through = "" if ssh_port == "22" else f" -p {ssh_port}"
-    return f"From your own machine: ssh -N -L {port}:127.0.0.1:{port}{through} {at}, then open the address there."
+    return (
+        "If your browser is on another machine, run this there, and open the address there:\n"
+        f"  ssh -N -L {port}:127.0.0.1:{port}{through} {at}"
+    )
 
 
 def _open(address: str) -> None:

@@ -28,6 +28,9 @@ _SHOWN: "Sequence[tuple[Verdict, str]]" = (
     ("unscored", "unscored"),
 )
 
+_ROOMY = 80
+"""The least width of a terminal that shows the time so far beside the time left."""
+
 
 def _counted(trials: int, word: str) -> str:
     return count(trials, word) if word == "error" else f"{trials} {word}"
@@ -50,11 +53,13 @@ class Progress:
                 bar.BarColumn(bar_width=24),
                 bar.MofNCompleteColumn(table_column=whole),
                 bar.TextColumn("{task.fields[counts]}"),
-                bar.TimeElapsedColumn(table_column=whole.copy()),
+                *([bar.TimeElapsedColumn(table_column=whole.copy())] if console.width >= _ROOMY else []),
+                bar.TimeRemainingColumn(compact=True, table_column=whole.copy()),
+                bar.TextColumn("{task.fields[left]}"),
             )
             self._longest = max(8, console.width // 5)
             self._bar = bar.Progress(*columns, console=console, transient=True)
-            self._task = self._bar.add_task("", total=None, counts="", visible=False)
+            self._task = self._bar.add_task("", total=None, counts="", left="", visible=False)
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -68,7 +73,10 @@ class Progress:
     def begin(self, name: str, total: int | None) -> None:
         """Start the progress of the trials; `total` is None if it is unknown before all rows are read."""
         if self._bar is not None:
-            self._bar.update(self._task, description=one_line(name, self._longest), total=total, visible=True)
+            left = "" if total is None else "left"
+            self._bar.update(
+                self._task, description=one_line(name, self._longest), total=total, left=left, visible=True
+            )
 
     def recorded(self, verdicts: "Counter[Verdict]") -> None:
         """Add the verdicts of stored results."""
