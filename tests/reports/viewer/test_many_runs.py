@@ -270,11 +270,11 @@ def test_groups_go_along_with_a_search_pages_and_columns(grouped, monkeypatch):
 @pytest.mark.parametrize(
     ("query", "heads"),
     [
-        ("", ["Run start in UTC", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost time"]),
-        ("?columns=run", ["Run start in UTC", "Passed 95 % interval"]),
-        ("?columns=run&columns=time&columns=cost", ["Run start in UTC", "Passed 95 % interval", "Cost time"]),
-        ("?columns=run&columns=time", ["Run start in UTC", "Passed 95 % interval", "Time"]),
-        ("?columns=nonsense", ["Run start in UTC", "Passed 95 % interval"]),
+        ("", ["Run started, UTC", "Trials", "Verdict", "Passed 95 % interval", "Since the previous run", "Cost time"]),
+        ("?columns=run", ["Run started, UTC", "Passed 95 % interval"]),
+        ("?columns=run&columns=time&columns=cost", ["Run started, UTC", "Passed 95 % interval", "Cost time"]),
+        ("?columns=run&columns=time", ["Run started, UTC", "Passed 95 % interval", "Time"]),
+        ("?columns=nonsense", ["Run started, UTC", "Passed 95 % interval"]),
     ],
 )
 def test_the_columns_of_the_list_are_those_of_the_address(grouped, query, heads):

@@ -286,7 +286,7 @@ def test_each_dataset_has_a_line(store):
     ]
     keep(store, a_run(datasets=(DatasetInfo(name="d"), DatasetInfo(name="e"))), results)
     text = page(shown(store), "/trends")
-    assert "Run start in UTC Verdict all d e" in words(text)
+    assert "Run started, UTC Verdict all d e" in words(text)
     assert "✗ failed 75.0 %" in rows(text)[0]
     assert "100.0 %" in rows(text)[0]
     assert "50.0 %" in rows(text)[0]
