@@ -77,7 +77,7 @@ def test_labels_part_the_scores_and_give_a_curve_with_the_threshold_as_a_ring(st
         "ROC of correct",
     ]
     said = words(text)
-    assert "18 outputs labelled; also: 2 labelled, but an error." in said
+    assert "18 outputs labelled; also: 2 labelled that ended in an error." in said
     # Of 0..19 every third fails, every tenth is an error, every fourth is disliked.
     known = [n for n in range(20) if n % 10 != 9]
     bad = [n for n in known if n % 4 == 0]

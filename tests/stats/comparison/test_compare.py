@@ -295,6 +295,9 @@ def test_several_targets_are_matched_by_name():
     assert found.outcome == "worse"
     alone = compare(both("now", [UP], [UP]), of([UP], "then"))
     assert alone.warnings == ("Only the run has second, which is not compared.",)
+    third = of([UP], target="third").results
+    both_alone = compare(run("now", [*both("now", [UP], [UP]).results, *third]), of([UP], "then"))
+    assert both_alone.warnings == ("Only the run has second, third, which are not compared.",)
 
 
 def test_numbers_in_a_unit_are_compared_in_it():

@@ -32,7 +32,7 @@ def unused_labels(evidence: LabelEvidence) -> list[str]:
     counts = [
         (evidence.contested, "contested, as many people call them good as bad"),
         (evidence.unlabelled, "without a thumb"),
-        (evidence.failed, "labelled, but an error"),
+        (evidence.failed, "labelled that ended in an error"),
         (evidence.gone, "labelled and deleted since"),
         (evidence.contradicting, "used although good in one place and bad in another"),
     ]

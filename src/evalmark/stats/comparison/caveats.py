@@ -116,7 +116,7 @@ def _other_targets(changes: Sequence[TargetChange], targets: tuple[Sequence[str]
     for names, others, where in ((targets[0], targets[1], "the run"), (targets[1], targets[0], "the baseline")):
         alone = [name for name in names if name not in others]
         if alone and len(changes) != len(names):
-            yield f"Only {where} has {_some(alone)}, which is not compared."
+            yield f"Only {where} has {_some(alone)}, which {'is' if len(alone) == 1 else 'are'} not compared."
 
 
 def _cases(change: TargetChange, run: Run, baseline: Run) -> Iterator[str]:
