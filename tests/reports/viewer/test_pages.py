@@ -293,6 +293,39 @@ def test_a_case_says_in_one_sentence_why_it_ended_so(app, number, sentence, deci
     assert text.count('class="score-row deciding"') == deciding == words(text).count("decided the verdict")
 
 
+@pytest.mark.parametrize(
+    ("expected", "value", "said"),
+    [
+        pytest.param("It is 1.", "It is 1. ", "The same as the output.", id="the same but for blanks around it"),
+        pytest.param("It is a hill.", "It is a dune.", "<del>hill</del>", id="words"),
+        pytest.param({"a": 1, "b": 2}, {"a": 1, "b": 3}, "<ins>3</ins>", id="fields"),
+        pytest.param("Oslo", "No idea.", "", id="less than half in common"),
+        pytest.param("a " * 20_000, "a " * 20_000 + "b", "", id="too long"),
+        pytest.param('{"a": 1, "b": 2}', {"b": 2, "a": 1}, "", id="the order of fields"),
+        pytest.param(None, "Oslo", "", id="nothing is expected"),
+    ],
+)
+def test_a_case_says_what_differs_from_the_expected_output(store, expected, value, said):
+    made = result(1, value=value)
+    case = replace(made.trial.case, expected=expected)
+    keep(store, a_run(), [replace(made, trial=replace(made.trial, case=case))])
+    text = page(shown(store), f"{PAGE}/results/1")
+    assert said in text
+    assert ("What differs from the expected output" in text) == ("<" in said)
+    assert ("The same as the output." in text) == ("same" in said)
+
+
+def test_repeats_on_one_target_are_named_by_their_number(store):
+    keep(store, a_run(repeat=2), [result(1), result(1, repeat=1)])
+    text = page(shown(store), f"{PAGE}/results/1")
+    links = re.search(r'aria-label="The same case".*?</nav>', text, re.DOTALL)[0]
+    assert [words(one).split()[-2:] for one in re.findall(r"<a .*?</a>", links, re.DOTALL)] == [
+        ["repeat", "1"],
+        ["repeat", "2"],
+    ]
+    assert "app:answer" not in links
+
+
 def test_a_case_says_why_its_scores_failed_and_lists_them_first(store):
     scores = tuple(
         Score(name=name, value=0.2, passed=passed, reason=f"{name} because")

@@ -18,9 +18,11 @@ from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
+from evalmark.reports.html.compared_cases import plain_change
 from evalmark.reports.html.escaping import source_text
 from evalmark.reports.html.timeline import result_timeline
 from evalmark.reports.text import verdicts
+from evalmark.reports.text.output_changes import OutputChange
 from evalmark.reports.text.verdicts import ERROR_FIELDS, score_kind
 from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.storage.queries.pages import NumberedResult
@@ -37,6 +39,8 @@ MOST_STEPS = 500
 MOST_CALLS = 100
 MOST_CONTEXTS = 200
 MOST_SCORES = 200
+MOST_COMPARED = 20_000
+"""Characters of an output that is compared with the expected one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +150,7 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         "output": result.output,
         "metadata": _without_error_fields(result.output.metadata) if result.output.error else result.output.metadata,
         "same_case": _others(browsing.results_of_same_case(number), number),
+        "difference": _difference(result),
         "past": case_history(view, run, result),
         "scores": sorted(scores, key=lambda judged: not judged.is_deciding),
         "all_scores": len(result.scores),
@@ -158,6 +163,18 @@ def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Map
         "contexts": contexts[:MOST_CONTEXTS],
         "all_contexts": len(contexts),
     }
+
+
+def _difference(result: Result) -> OutputChange | None:
+    """Compare the output with the expected one; None if one of them is missing or too long."""
+    expected, value = result.trial.case.expected, result.output.value
+    if expected is None or value is None or result.output.error is not None:
+        return None
+    texts = source_text(expected), source_text(value)
+    if texts[0].strip() == texts[1].strip():
+        return OutputChange("same")
+    change = plain_change(expected, value) if max(map(len, texts)) <= MOST_COMPARED else None
+    return None if change is None or change.kind == "same" else change  # such as other blanks in JSON
 
 
 def _others(results: Sequence[NumberedResult], number: int) -> Sequence[NumberedResult]:
