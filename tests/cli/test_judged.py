@@ -165,7 +165,7 @@ def test_only_some_cases_can_be_run(evalmark, server, suite):
     assert sorted(asked()) == ["x1", "x2"]
     assert evalmark("run", "test.json", "--judge", "openai/m", "--filter", "colour=red").code == 2
     nothing = evalmark("run", "test.json", "--judge", "openai/m", "--filter", "id=nobody")
-    assert (nothing.code, "No case matches the conditions" in nothing.out) == (3, True)
+    assert (nothing.code, "No case matches the conditions: each is tag=NAME, id=PATTERN" in nothing.text) == (3, True)
 
 
 def test_conditions_in_a_variable_are_separated_by_commas(evalmark, server, suite, monkeypatch):

@@ -50,7 +50,9 @@ WRITE_INTERVAL = 0.25
 STOPPED = "Stopped: "
 """The beginning of the note on why a run stopped early; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
-UNMATCHED = "No case matches the conditions."
+UNMATCHED = "No case matches the conditions"
+"""The beginning of the note on a filter by which no case ran."""
+_CONDITIONS = "each is tag=NAME, id=PATTERN, input=PATTERN, metadata.KEY=PATTERN, or part of an id."
 UNCHECKED_LIMITS = "Control limits were not checked: "
 """The beginning of the note on a run that was not compared with the limits of its series."""
 MOST_READ = 10_000
@@ -190,7 +192,7 @@ def _filter_notes(source: TrialSource) -> tuple[str, ...]:
     if source.options.only is None:
         return ()
     if not source.rows.total():
-        return (UNMATCHED,) if source.assignment is None else ()  # another shard may have some
+        return (f"{UNMATCHED}: {_CONDITIONS}",) if source.assignment is None else ()  # another shard may have some
     return (GAPS,) if "conversation" in source.plan.modes and source.plan.rescored is None else ()
 
 
