@@ -96,7 +96,9 @@ def _agreement(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
         "beyond chance",
         " · ".join(f"{name} {agreement_text(value, interval)}" for name, value, interval in measures) + labelled,
     )
-    common = "" if audit.ac1 is None else "; with one label this common, kappa may be low despite high agreement"
+    common = (
+        "" if audit.ac1 is None else "; one label or verdict is so common that kappa may be low despite high agreement"
+    )
     yield (
         "prevalence",
         f"{percent(audit.prevalence)} of the {'labelled ' if audit.evidence is not None else ''}outputs are good{common}",
