@@ -49,6 +49,12 @@ def test_the_help_of_a_verb_shows_no_type_of_python_and_no_range(evalmark, verb)
     assert not re.search(r"<[a-z]+|\bx[<>]=|<=x|\[default:\s*\n", said)
 
 
+@pytest.mark.parametrize("verb", [*VERBS, "models get", "cache list"])
+def test_the_help_of_a_verb_breaks_no_name_at_a_hyphen(evalmark, verb):
+    said = evalmark(*verb.split(), "--help").out
+    assert not re.search(r"\w-\n|\u2011", said)
+
+
 @pytest.mark.parametrize("verb", ["get", "list"])
 def test_the_commands_of_a_supervised_group_can_be_called(evalmark, verb):
     said = evalmark("models", verb, "--help")

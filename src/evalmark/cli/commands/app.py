@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -34,6 +34,8 @@ PLAIN_FLAG = "--plain"
 PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
 RANGE = re.compile(r"\bx[<>]=|<=x\b")
 """The range of a number as typer writes it: `0<=x<=1` or `x>=1`."""
+_HYPHEN, _INNER_HYPHEN = "\u2011", re.compile(r"(?<=\w)-(?=\w)")
+"""A hyphen at which lines are not broken, and those it stands for."""
 MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end before the process exits without them."""
 
@@ -216,6 +218,23 @@ class _Argument(TyperArgument):
         return [(name if self.required else f"[{name}]") + ("..." if self.nargs != 1 else "")]
 
 
+@cache
+def _context_with_whole_words(context: type[Any]) -> type[Any]:
+    """Return a context whose help breaks lines between words, and not at hyphens: names would no longer be whole."""
+
+    class WholeWordsFormatter(context.formatter_class):  # type: ignore[misc]
+        def write(self, string: str) -> None:
+            super().write(string.replace(_HYPHEN, "-"))
+
+        def write_text(self, text: str) -> None:
+            super().write_text(_INNER_HYPHEN.sub(_HYPHEN, text))
+
+        def write_dl(self, rows: Iterable[tuple[str, str]], *arguments: Any, **named: Any) -> None:
+            super().write_dl([(name, _INNER_HYPHEN.sub(_HYPHEN, text)) for name, text in rows], *arguments, **named)
+
+    return type("WholeWordsContext", (context,), {"formatter_class": WholeWordsFormatter})
+
+
 def _plain_record(record: tuple[str, str] | None) -> tuple[str, str] | None:
     r"""Return a line of the help without Python types and ranges, and with the default before the full stop.
 
@@ -281,6 +300,7 @@ def _with_plain_parameters(command: Any) -> Any:
     kinds: dict[type, type] = {TyperOption: _Option, TyperArgument: _Argument}
     for verb in getattr(command, "commands", {}).values():
         _with_plain_parameters(verb)
+    command.context_class = _context_with_whole_words(command.context_class)
     for parameter in command.params:
         parameter.__class__ = kinds.get(type(parameter), type(parameter))
     return command

@@ -55,7 +55,7 @@ def delete(
 ) -> None:
     """Delete runs or recorded sessions so that they cannot be recovered from the store; without --yes, only show them.
 
-    Recorded replies that no other run uses are deleted too. The store is vacuumed, and backups of older versions that hold what is
+    Recorded replies that no other run uses are deleted too. The store is compacted, and backups of older versions that hold what is
     deleted are removed.
     """
     with _opened(store, yes=yes) as run_store:

@@ -14,7 +14,7 @@ from evalmark.core.text import clean, cut, one_line, unwrap_single_input
 from evalmark.reports.text import change_words, changed_cases
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import ChangeRow, SideNames, side_names
-from evalmark.reports.text.titles import trial_title
+from evalmark.reports.text.titles import trial_title, without_repeats
 from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
 from evalmark.stats.comparison.change import Comparison, Flip, Outcome, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
@@ -63,7 +63,7 @@ def comparison_screen(
         parts += _slices(target)
     if pairs:
         parts += _pairs(pairs, side_names(comparison, comparison.targets[0]), style)
-    elif any(target.flips or target.moved for target in comparison.targets):
+    elif all_metrics and any(target.flips or target.moved for target in comparison.targets):
         parts += [Text(""), Text("Show the outputs of changed cases side by side with --pairs.", style="dim")]
     return render(parts, style)
 
@@ -107,7 +107,9 @@ def _target(comparison: Comparison, target: TargetChange, style: TerminalStyle, 
     yield Text(" ".join(comparison_text.table_remarks(comparison)), style="dim")
     if remarks := comparison_text.change_remarks(target, heads.where):
         yield Text("")
-        yield indented(FieldList(remarks, style=""))
+        topics = without_repeats(topic for topic, _ in remarks)
+        lines = ((topic, remark) for topic, (_, remark) in zip(topics, remarks, strict=True))
+        yield indented(FieldList(lines, style=""))
 
 
 def _deciding(target: TargetChange) -> tuple[TargetChange, str]:

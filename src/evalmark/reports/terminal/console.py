@@ -44,8 +44,8 @@ _PLAIN_WIDTH = 100
 _GLUE = "\ue000"
 """Stands for a space that must not end a line; rich would break at every character of white space."""
 _NUMBERS = re.compile(rf"\d(?: %)?(?: (?:{DASH}|to) [+{MINUS}]?\d[\d.,]*(?: %)?)?")
-_NAMES = 14
-"""Width of a column of names that a narrow terminal has room for, too."""
+_NAMES, _NARROW = 14, 70
+"""Greatest width of a column of names in less than this width."""
 COLORS = {
     "pass": "green",
     "fail": "red",
@@ -140,9 +140,9 @@ class FieldList:
         self._rows.append((None, heading))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines; a column of names takes three tenths of the width at most."""
+        """Yield the lines; a column of names takes three tenths of the width at most, and less of a narrow terminal."""
         widths = [name.cell_len for name, _ in self._rows if name is not None]
-        most = max(_NAMES, 3 * options.max_width // 10)
+        most = _NAMES if options.max_width < _NARROW else 3 * options.max_width // 10
         column = max((width for width in widths if width <= most), default=0)
         indent = 2 if len(widths) < len(self._rows) else 0
         left = indent + (column or 2) + (self._gap if column else 0)

@@ -137,7 +137,9 @@ def _span(span: Span, labels: Iterable[Label], style: TerminalStyle, depth: int)
     took = [] if span.seconds is None else [duration(span.seconds)]
     took += [] if span.usage is None else [tokens_used(span.usage)]
     took += [] if span.cost is None else [money(span.cost)]
-    title = " ".join(filter(None, ("answer" if not span.parent else span.kind, one_line(span.name, 100))))
+    title = " ".join(
+        dict.fromkeys(filter(None, ("answer" if not span.parent else span.kind, one_line(span.name, 100))))
+    )
     heading = Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (span.id, "bold"), f"  {' · '.join([title, *took])}")
     table = FieldList()
     most = style.width * (_STEP_LINES if span.parent else _LINES)
