@@ -222,7 +222,9 @@ class _Argument(TyperArgument):
 def _context_with_whole_words(context: type[Any]) -> type[Any]:
     """Return a context whose help breaks lines between words, and not at hyphens: names would no longer be whole."""
 
-    class WholeWordsFormatter(context.formatter_class):  # type: ignore[misc]
+    formatter: Any = context.formatter_class
+
+    class WholeWordsFormatter(formatter):  # type: ignore[misc]
         def write(self, string: str) -> None:
             super().write(string.replace(_HYPHEN, "-"))
 
