@@ -254,6 +254,13 @@ def test_settled_runs_are_looked_at_in_peace(followed, page):
     assert watched(page) == []
 
 
+def test_where_the_page_updates_itself_there_is_no_link_for_it(followed, page):
+    for path in ("/", run_path(RUN)):
+        page.goto(followed.page(path))
+        expect(page.locator(".refresh")).to_be_hidden()
+        expect(page.locator(".progress")).to_be_visible()
+
+
 def test_without_a_script_the_link_looks_again(followed, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
