@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.core.values.run import Gate
+from evalmark import Score
+from evalmark.core.values.run import Gate, Metric
 from evalmark.core.values.spending import Spending
 from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel, draw_panel, newest_point
 from evalmark.reports.viewer.urls.paths import run_path
@@ -52,6 +53,19 @@ def test_every_measure_of_a_suite_is_a_small_chart_and_each_column_a_link_to_its
     assert re.search(r"squares, 2026-11-14T10:15:00\+00:00: 0.0 % [^<]*gate failed", panels["Pass rate"])
     assert "$0.00047" in panels["Cost of a trial"]
     assert "4 tokens" in panels["Tokens of a trial"]
+
+
+def test_of_very_many_metrics_the_first_fifty_have_small_charts_and_the_others_are_chosen(store):
+    names = [f"m{number}" for number in range(53)]
+    scores = tuple(Score(name=name, raw=0.5, value=0.5) for name in names)
+    metrics = tuple(Metric(name=name) for name in names)
+    keep(store, suite_run(0, metrics=metrics), [replace(result(1), scores=scores)])
+    app = shown(store)
+    text = page(app, "/trends?suite=faq.yaml")
+    assert [name for name in cards(text) if name in names] == names[:50]
+    assert "The first 50 of 53 metrics; each is shown large under Show." in words(text)
+    assert '<option value="m52">' in text
+    assert "Mean of m52" in words(page(app, "/trends?suite=faq.yaml&of=m52"))
 
 
 def test_the_pass_rate_of_each_tag_is_a_small_chart_with_intervals_and_a_column(store):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from markupsafe import Markup
@@ -45,6 +45,8 @@ from .store_view import RunLine, StoreView
 
 MOST = 50
 """Most runs on the chart."""
+METRICS = 50
+"""Most metrics with a small chart."""
 _LOOKED_AT = 2_000
 """Newest runs whose suites are offered."""
 EVERY = "*"
@@ -91,7 +93,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
     panel_runs = [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]
     panels: list[TrendPanel] = []
     if shows_all:
-        panels = list(suite_panels(trend_runs, lines, [one for one in measures if one != BY_TAG], limits or ()))
+        panels = list(suite_panels(trend_runs, lines, [BY_RATE, *islice(names, METRICS)], limits or ()))
     elif name == BY_TAG:
         panels = [TrendPanel(title=one.name, unit=unit, lines=[_panel_line(one, name, lines, ())]) for one in trends]
     beside = () if shows_all else panels  # tags have one scale, measures do not
@@ -108,6 +110,8 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "has_limits": _has_limits(shown),
         "by_tag": BY_TAG,
         "most_tags": TAGS,
+        "metrics": len(names),
+        "most_metrics": METRICS,
         "has_tags": bool(tagged),
         "measure_title": measure_title,
         "false_alarms": false_alarm_sentence(limits or ()),
