@@ -491,3 +491,13 @@ def test_the_rule_of_a_judge_serves_as_instructions(own, store, request_, rule):
 def test_instructions_of_a_form_come_before_the_rule_of_a_judge(own):
     fields = {"what": f"run:{RUN}", "by": "ann", "rule": "correct", "instructions": "Is it short?"}
     assert sent(own, fields, "/label/start").headers["location"].endswith("instructions=Is+it+short%3F")
+
+
+def test_the_agreement_names_the_run_and_the_instructions(ann):
+    address = f"{QUEUE}&n=6&instructions=Is+it+short%3F"
+    page = ann.looks(address)
+    for _ in range(6):
+        page = ann.says(page, "up")
+    assert heading(page) == "All 6 labelled"
+    assert "<bdi>squares</bdi>, 2026-11-21 10:15:00 UTC" in page
+    assert "Is it short?" in re.search(r'<section class="instructions".*?</section>', page, re.DOTALL)[0]

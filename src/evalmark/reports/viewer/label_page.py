@@ -196,7 +196,7 @@ def show(context: PageContext, request: Request) -> Response:
     last = "" if part.last is None else part.thumbs[items[part.last].about][by]
     choice = _choice_text(source, query, items)
     values = {"query": query, "part": part, "at": at, "queue": QUEUE, "source": source, "undo": undo, "last": last}
-    values["choice"] = choice
+    values |= {"choice": choice, "run": context.view.store.run(source.run) if source.run else None}
     if at is None:
         values["commands"] = _next_commands(context, source, is_drawn=choice[1].startswith("Recorded"))
         return context.page(
