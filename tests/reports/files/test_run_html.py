@@ -46,7 +46,7 @@ ALLOWED = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "content", "name"}, "title": set(), "style": set(), "body": set(),
     "a": {"class", "href", "rel"}, "main": {"id", "tabindex"}, "section": {"aria-labelledby", "class"}, "footer": {"class"}, "div": BOX | {"dir"}, "h1": set(), "h2": {"id"}, "h3": TEXT,
     "p": {"class", "role", "id"}, "b": {"class"}, "bdi": set(), "small": {"class"}, "span": {"class", "title", "id", "aria-hidden", "role", "aria-label", "dir"},
-    "ul": {"class", "aria-label"}, "li": {"data-verdict", "dir", "class", "id", "tabindex"}, "ol": {"start", "class", "aria-label"}, "i": set(), "em": set(), "strong": set(), "s": set(), "code": set(), "pre": set(), "blockquote": set(), "hr": set(), "br": set(), "mark": set(), "ins": set(), "del": set(), "kbd": set(),
+    "ul": {"class", "aria-label"}, "li": {"data-verdict", "dir", "class", "id", "tabindex"}, "ol": {"start", "class", "aria-label"}, "i": set(), "em": set(), "strong": set(), "s": set(), "code": set(), "pre": set(), "blockquote": set(), "hr": set(), "br": set(), "wbr": set(), "mark": set(), "ins": set(), "del": set(), "kbd": set(),
     "dl": TEXT, "dt": {"class"}, "dd": TEXT, "details": {"class", "open"}, "summary": {"aria-label"}, "dialog": {"class", "aria-labelledby"},
     "table": {"class", "aria-label", "aria-labelledby", "data-run", "data-rows", "data-order"}, "thead": {"class"}, "tbody": {"data-v", "data-t", "data-w"}, "tr": {"class"},
     "th": {"class", "scope", "data-by"}, "td": {"class", "colspan", "data-s", "data-name", "dir"}, "template": {"id"}, "script": set(),

@@ -74,7 +74,11 @@ def test_a_typed_query_and_the_keys_lead_through_a_grid(address, browser):
     for case in ("case-0", "case-3", "case-4"):
         page.keyboard.press("n")
         expect(page.locator("tr[aria-current]")).to_contain_text(case)
+    page.set_viewport_size({"width": 1280, "height": 320})
     page.keyboard.press("p")
+    covered = "[...document.querySelectorAll('.heads th, tr[aria-current]')].map((one) => one.getBoundingClientRect())"
+    head, *_, row = page.evaluate(f"{covered}.map((box) => [box.top, box.bottom])")
+    assert head[1] <= row[0] + 1, "the names of the columns do not cover the row"
     expect(page.locator("tr[aria-current]")).to_contain_text("case-3")
     page.close()
 
@@ -103,6 +107,7 @@ def test_a_cell_is_labelled_in_its_place_by_a_form_that_all_cells_share(address,
         cell.hover()
         good.focus()
         page.keyboard.press("d")
+        expect(page.locator("#announcement")).to_have_text("Bad: What is 3 times 7?")
     else:
         cell.hover()
         bad.click()

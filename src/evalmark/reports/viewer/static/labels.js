@@ -50,7 +50,7 @@ function focus(made, held) {
 
 function announce(made, fields, sender) {
   const what = fields.get("withdraw") ? "Withdrawn" : fields.get("liked") ? sender.ariaLabel || sender.textContent.trim() : "Saved";
-  const about = made.closest("tr, li, article")?.querySelector("th, h3, a")?.querySelector("bdi")?.textContent;
+  const about = made.closest("tr, li, article")?.querySelector("th > .asked, :is(th, h3, a) bdi")?.textContent;
   document.dispatchEvent(new CustomEvent("evalmark:said", { detail: about ? `${what}: ${about}` : what }));
 }
 
