@@ -168,7 +168,7 @@ def test_a_change_of_the_same_effect_that_costs_less_is_advised():
     (found,) = group(one).variances
     assert (found.projections[0].change, found.advice.change) == ("cases", "repeats")
     ((_, line),) = variance_lines(group(one))
-    assert "twice the repeats would narrow the interval nearly as much as twice the cases: half-width " in line
+    assert "twice the repeats would narrow the interval nearly as much as twice the cases: ±" in line
     assert "with 800 more outputs" in line
 
 
@@ -194,4 +194,4 @@ def test_widths_are_in_the_unit_of_the_mean():
     found = group(run(repeats=2))
     (one,) = found.variances
     low, high = found.metrics[0].raw_interval.ends
-    assert projection_rows(one, found)[0] == ("no change", f"{(high - low) / 2:.2f}", "")
+    assert projection_rows(one, found)[0] == ("no change", f"±{(high - low) / 2:.2f}", "")
