@@ -192,3 +192,19 @@ def test_a_row_without_thumbs_says_so_to_their_keys(watched, opened):
     page.locator("tr:not(:has(.thumb)) > th > a.name").first.focus()
     page.keyboard.press("u")
     expect(page.locator("#announcement")).to_have_text("This row has nothing for this key: open it.")
+
+
+def test_keys_go_from_step_to_step_and_steps_that_did_not_fail_can_be_hidden(watched, opened):
+    page = watched.page
+    page.goto(f"{opened[1].origin}/sessions/{HEADER.id}")
+    steps = page.locator(".timeline .step > summary")
+    for key, place in (("l", 0), ("l", 1), ("l", 2), ("h", 1)):
+        page.keyboard.press(key)
+        expect(steps.nth(place)).to_be_focused()
+    page.get_by_label("Only messages and failures").check()
+    expect(page.locator(".timeline > .failed")).to_be_visible()
+    assert page.locator(".timeline > .tool:visible").count() == 1
+    assert page.locator(".timeline > .message:visible").count() == 2
+    page.keyboard.press("l")
+    expect(page.locator(".failed .step > summary")).to_be_focused()
+    assert watched.faults == []

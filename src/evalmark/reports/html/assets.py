@@ -113,7 +113,7 @@ class Shortcut(NamedTuple):
 
 SHORTCUTS = (
     Shortcut(("j", "k"), "next and previous row, or case"),
-    Shortcut(("h", "l"), "previous and next answer of a row", "viewer"),
+    Shortcut(("h", "l"), "previous and next answer of a row, or step of a timeline", "viewer"),
     Shortcut(("Enter", "o"), "open it, or close what is open; o unfolds a row in place"),
     Shortcut(("u", "d"), "label it good (thumb up) or bad (thumb down)", "labels"),
     Shortcut(("c",), "write a comment", "labels"),

@@ -1,7 +1,7 @@
 // Keyboard shortcuts of the viewer and of report files. Attributes of the page say what they act on:
 //   data-rows       on a <tbody>, a list or a table of several <tbody>: `j` and `k` move a cursor between its visible children. The
 //                   cursor is the focus on the first link or <summary> of a row, so Enter opens it, as `o` does; `h` and `l` move
-//                   between the links of a row. The row has aria-current="true".
+//                   between the links of a row, or the steps of a timeline. The row has aria-current="true".
 //   data-flip       on a row: a case that flipped; `n` and `p` go to the next and previous one.
 //   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field; on a table row with a tabindex: it
 //                   focuses the row and opens what is folded in it. On a page with rows, the element in the current row comes
@@ -109,10 +109,16 @@ function toFlip(every, by, isHeld) {
   show(next, isHeld);
 }
 
+// Go between the steps of a timeline, in the current row if there are rows, or between the links of the current row.
 function aside(by) {
-  if (!hasCursor()) return false;
-  const links = [...current.querySelectorAll("a[href]")];
-  links[links.indexOf(document.activeElement) + by]?.focus();
+  const place = hasCursor() ? current : document;
+  const steps = [...place.querySelectorAll(".timeline .step > summary")].filter((step) => step.offsetParent);
+  if (!steps.length && !hasCursor()) return false;
+  const stops = steps.length ? steps : [...place.querySelectorAll("a[href]")];
+  const at = stops.indexOf(document.activeElement);
+  const next = stops[at + by] ?? (at < 0 && steps.length ? stops.at(-1) : undefined);
+  next?.focus({ preventScroll: true });
+  if (next && steps.length) show(next.closest("li"), false);
   return true;
 }
 
