@@ -162,7 +162,7 @@ def test_reports_are_there_though_nobody_reads_the_output(suite, world):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize(("words", "output"), [(("run", "suite.json"), "target hostile"), (("list",), "✓ pass")])
+@pytest.mark.parametrize(("words", "output"), [(("run", "suite.json"), "target hostile"), (("list",), "✓ passed")])
 def test_an_output_on_a_full_disk_is_said(suite, words, output):
     suite()
     subprocess.run([sys.executable, "-m", "evalmark", "run", "suite.json", "-q"], check=True)

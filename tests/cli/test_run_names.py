@@ -97,7 +97,7 @@ def test_a_list_shows_verdict_and_pass_rate(evalmark, suites, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     lines = evalmark("list").out.splitlines()
     assert lines[1].split()[:5] == ["verdict", "run", "suite", "name", "passed"]
-    assert lines[5].split()[:8] == ["✗", "fail", suites[0], "suite", "a", "nightly", "75.0", "%"]
+    assert lines[5].split()[:8] == ["✗", "failed", suites[0], "suite", "a", "nightly", "75.0", "%"]
     assert "weekly model=x" in lines[5]
     values = json.loads(evalmark("list", "-n", "1", "--json").out)[0]
     assert {name: values[name] for name in ("verdict", "trials", "passed", "judged", "rate", "cost")} == {

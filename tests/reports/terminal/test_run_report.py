@@ -211,7 +211,8 @@ TOTALS = RunTotals(verdict="fail", trials=21, passed=12, judged=18, rate=12 / 18
     ("width", "headings"),
     [
         pytest.param(60, "verdict run suite passed", id="60 columns show the verdict and the pass rate"),
-        pytest.param(80, "verdict run suite name passed interval cost", id="80 columns add name, interval and cost"),
+        pytest.param(80, "verdict run suite passed interval cost", id="80 columns add interval and cost"),
+        pytest.param(100, "verdict run suite name passed interval cost", id="100 columns add the name"),
         pytest.param(
             120,
             "verdict run suite name passed interval cost commit tags",

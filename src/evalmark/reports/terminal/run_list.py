@@ -21,10 +21,10 @@ _WIDTHS = {"interval": 80, "cost": 72, "name": 80, "tags": 100, "commit": 100, "
 """The least width of a terminal that shows a column; the other columns are always shown."""
 _FLEXIBLE = ("suite", "name", "tags", "target")
 """Columns that may be shortened."""
-_SPARE = ("target", "commit", "tags", "name", "cost", "cases")
-"""Columns that give way, in this order, before the name of a suite is cut."""
-_READABLE = 10
+_SPARE = {"target": 20, "commit": 20, "tags": 20, "name": 20, "cost": 10, "cases": 10}
+"""Columns that give way, in this order, before the name of a suite is cut to fewer characters."""
 _RIGHT = ("passed", "cost")
+_WORDS = {"pass": "passed", "fail": "failed"}
 _COMMIT = 7
 """Characters of a commit id."""
 _MIN_WIDTH = 6
@@ -48,8 +48,8 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT,
     rows = [_cells(one) for one in runs]
     empty = {heading for heading in rows[0] if not any(row[heading] for row in rows)}
     shown = [name for name in rows[0] if name not in empty and style.width >= _WIDTHS.get(name, 0)]
-    for spare in _SPARE:
-        if spare in shown and _is_short(rows, shown, style):
+    for spare, least in _SPARE.items():
+        if spare in shown and _is_short(rows, shown, style, least):
             shown.remove(spare)
     table = data_table(column_gap(style))
     for heading, width in _column_widths(rows, shown, style).items():
@@ -66,10 +66,10 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT,
     return render([table, *(Text(note, style="dim") for note in notes)], style)
 
 
-def _is_short(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> bool:
-    """Return whether the name of a suite would be cut below a readable length."""
+def _is_short(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle, least: int) -> bool:
+    """Return whether the name of a suite would be cut to less than a length."""
     longest = max(cell_len(row["suite"]) for row in rows)
-    return _column_widths(rows, shown, style)["suite"] < min(longest, _READABLE)
+    return _column_widths(rows, shown, style)["suite"] < min(longest, least)
 
 
 def _column_widths(rows: Sequence[Mapping[str, str]], shown: Sequence[str], style: TerminalStyle) -> dict[str, int]:
@@ -97,7 +97,7 @@ def _cells(listed: ListedRun) -> dict[str, str]:
     run, totals = listed.run, listed.totals
     verdict = _verdict(listed)
     cells = {
-        "verdict": f"{MARKS.get(verdict, '·')} {verdict}" if verdict else GAP,
+        "verdict": f"{MARKS.get(verdict, '·')} {_WORDS.get(verdict, verdict)}" if verdict else GAP,
         "run": run.id,
         "suite": run.name,
         "name": run.given_name,
