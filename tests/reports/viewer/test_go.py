@@ -21,8 +21,8 @@ def titles(text):
 def test_without_words_the_list_has_pages_suites_metrics_and_runs(app):
     found = titles(page(app, "/go"))
     assert found[:4] == ["Runs", "Trends", "Label", "Sessions"]
-    assert "squares over time" in found
-    assert found[-3:] == ["similarity", "correct", "squares"]
+    assert found[-4:] == ["squares", "similarity", "correct", "squares"], "a suite, its metrics, and a run"
+    assert '<span class="to"><bdi>squares</bdi></span> <small><bdi>over time</bdi></small>' in page(app, "/go")
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,7 @@ def test_words_select_what_has_all_of_them(app, query, found):
 
 def test_names_that_have_the_words_come_before_notes_that_have_them(app):
     found = titles(page(app, "/go?q=squares"))
-    assert found == ["squares over time", "squares", "similarity", "correct"], (
-        "a metric is of squares, and not called so"
-    )
+    assert found == ["squares", "squares", "similarity", "correct"], "a metric is of squares, and not called so"
 
 
 def test_a_run_is_found_by_its_id_and_a_list_that_is_cut_says_so(app):

@@ -106,9 +106,9 @@ def _of_suites(recent: Sequence[Run]) -> Iterator[Destination]:
     for suite in metrics:
         yield Destination(
             kind="suite",
-            title=f"{titles[suite] or 'Runs without a name'} over time",
+            title=titles[suite] or "Runs without a name",
             href=f"/trends{query_string({'suite': suite})}",
-            note="" if suite in titles[suite] else one_line(suite, 60),
+            note="over time" if suite in titles[suite] else f"over time · {one_line(suite, 60)}",
         )
     for suite, names in metrics.items():
         for name in names:
