@@ -13,7 +13,7 @@ from evalmark.reports.html import markdown
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, from_browser, keep, result, shown
-from .test_pages import PAGE, RUN, cases, page, words
+from .test_pages import DASH, PAGE, RUN, cases, page, words
 
 LONG = "# Steps\n\n" + "".join(f"{n}. Step **{n}** of many, with some words.\n" for n in range(1, 60)) + "The end."
 
@@ -330,3 +330,61 @@ def test_notes_on_metrics_are_folded_and_a_caution_is_named_beside_its_interval(
     assert "see the notes" in words(text.partition("<tbody>")[2].partition("</tbody>")[0])
     notes = text.partition('<details class="notes">')[2].partition("</details>")[0]
     assert "the interval may be too short" in notes
+
+
+def of_json(store, number, output, asked=None):
+    """A result with this output and perhaps an input of its own."""
+    one = kept(store, number, output, "y")
+    trial = one.trial if asked is None else replace(one.trial, case=replace(one.trial.case, input=asked))
+    return replace(one, trial=trial)
+
+
+@pytest.mark.parametrize(
+    ("output", "asked", "offered"),
+    [
+        pytest.param({"city": "Oslo", "n": 2}, None, ["output.city", "output.n"], id="an object"),
+        pytest.param('{"city": "Oslo"}', None, ["output.city"], id="the text of an object"),
+        pytest.param("Oslo", {"q": "Where?", "lang": "no"}, ["input.q", "input.lang"], id="an input"),
+        pytest.param("Oslo", {"q": "Where?"}, [], id="not the only field of an input, which is the title"),
+        pytest.param("{" * 19_000, None, [], id="not what cannot be read"),
+        pytest.param("[1, 2]", None, [], id="not a list"),
+        pytest.param({'"><script>': 1}, None, ['output."><script>'], id="any name, as text"),
+    ],
+)
+def test_fields_of_json_are_offered_as_columns(store, output, asked, offered):
+    keep(store, a_run(), [of_json(store, 1, output, asked)])
+    text = page(shown(store), PAGE)
+    found = re.findall(r'name="columns" value="((?:in|out)put\.[^"]*)">', text)
+    assert [html.unescape(name) for name in found] == offered
+
+
+@pytest.mark.parametrize("density", ["comfortable", "compact", "full"])
+@pytest.mark.parametrize(
+    ("output", "cell"),
+    [
+        pytest.param({"city": "Oslo"}, "Oslo", id="a text"),
+        pytest.param({"city": 0}, "0", id="a number"),
+        pytest.param({"city": 2 / 3}, "0.666667", id="a number of many digits"),
+        pytest.param({"city": {"name": "Oslo"}}, "{&#34;name&#34;: &#34;Oslo&#34;}", id="an object in it"),
+        pytest.param({"city": "<img src=x>"}, "&lt;img src=x&gt;", id="markup, as text"),
+        pytest.param({"town": "Oslo"}, DASH, id="an output without it"),
+        pytest.param("Oslo", DASH, id="no object"),
+    ],
+)
+def test_a_chosen_field_of_json_is_a_column(store, density, output, cell):
+    keep(store, a_run(), [of_json(store, 1, output)])
+    text = page(shown(store), f"{PAGE}?columns=input&columns=output&columns=output.city&density={density}")
+    assert '<th scope="col" class="field' in text
+    assert re.findall(r'<td class="field[^>]*>([^<]*)<', text) == [cell]
+    assert 'name="columns" value="output.city" checked' in text, "also where no output of the page has it"
+    assert "columns=output.city" in html.unescape(row(text)), "the links keep it"
+
+
+def test_a_page_with_as_many_fields_of_json_as_there_may_be_stays_below_150_kb(store):
+    output = {f"a long name of a field, number {n}": "word " * 200 for n in range(9)}
+    keep(store, a_run(), [of_json(store, n, output) for n in range(60)])
+    columns = "".join(f"&columns=output.a+long+name+of+a+field,+number+{n}" for n in range(9))
+    for density in ("comfortable", "compact"):
+        text = page(shown(store), f"{PAGE}?density={density}&columns=output&columns=expected&columns=scores{columns}")
+        assert len(text.encode()) <= 150_000
+        assert text.count('<td class="field') == 25 * 4

@@ -20,14 +20,15 @@ from evalmark.stats.summary.summary import MetricSummary, Summary
 from evalmark.storage.queries.pages import NumberedResult
 
 from .background import RunFigures
+from .json_fields import field_text
 
 _TITLE = 160
 """Longest title of a case in characters; two lines of a narrow column."""
 _EXCERPT, _LINES = 560, 9
 """Most characters and lines of a text in a comfortable row."""
-_ROOM, _LEAST_ROOM, _ROW = 118_000, 10_000, 1_600
-"""Bytes that rows of a page share, so that it loads at once; that texts have at least; and of a row without its texts. An
-unfolded row has all of its texts.
+_ROOM, _LEAST_ROOM, _ROW, _FIELD = 118_000, 10_000, 1_600, 120
+"""Bytes that rows of a page share, so that it loads at once; that texts have at least; of a row without its texts; and of a cell
+of a JSON field without its text. An unfolded row has all of its texts.
 """
 _ADDRESSES, _LONG_ADDRESS = 5, 60
 """Addresses with the filters and the order in each row, at most, and the characters from which only the title and a form have
@@ -69,6 +70,8 @@ class ReadingRow:
     """Whether the output is exactly the expected one."""
     scores: tuple[ScoreLine, ...]
     more_scores: int
+    fields: Mapping[str, str]
+    """The texts of the JSON fields that are columns, by name."""
     failed_tools: str = ""
     """How many tool calls of an agent failed; empty if none did."""
 
@@ -135,10 +138,10 @@ def reading_rows(
     lengths = (min(longest, len(source_text(text))) for one in results for text in _texts(one.result))
     address = escape(replace(query, is_ordered=True).string())
     copies = 3 if is_long_address(query) else _ADDRESSES  # with those of the filters and menus
-    room = max(_LEAST_ROOM, _ROOM - len(results) * (_ROW + copies * len(address)))
+    room = max(_LEAST_ROOM, _ROOM - len(results) * (_ROW + _FIELD * len(query.json_fields) + copies * len(address)))
     longest = min(longest, fair_share(lengths, room)) if len(results) > 1 else longest
     while True:
-        draw = _RowTexts(query.as_text, longest, lines)
+        draw = _RowTexts(query.as_text, longest, lines, query.json_fields)
         rows = {one.number: draw.row(one.result, metrics[one.number], shown) for one in results}
         size = sum(map(_size, rows.values()))
         if size <= room or len(results) == 1 or longest <= _SHORTEST:
@@ -170,7 +173,7 @@ def _size(row: ReadingRow) -> int:
     """Return the bytes of the texts of a row."""
     texts = (text.html for text in (row.input, row.output, row.expected) if text is not None)
     reasons = (score.reason for score in row.scores)
-    return sum(len(text.encode("utf-8", "replace")) for text in (*texts, *reasons, row.error))
+    return sum(len(text.encode("utf-8", "replace")) for text in (*texts, *reasons, row.error, *row.fields.values()))
 
 
 def _texts(result: Result) -> Iterator[Any]:
@@ -184,6 +187,7 @@ class _RowTexts:
     longest: int
     lines: int
     """Most lines of a text; 0 for all, with reasons of scores."""
+    fields: Sequence[str]
 
     def row(self, result: Result, metrics: Mapping[str, Metric], shown: Sequence[str]) -> ReadingRow:
         case, output = result.trial.case, result.output
@@ -202,6 +206,7 @@ class _RowTexts:
             is_as_expected=same,
             scores=tuple(scores[:_SCORES] if self.lines else scores),
             more_scores=max(0, len(scores) - _SCORES) if self.lines else 0,
+            fields={name: field_text(result, name) for name in self.fields},
             failed_tools=failed_tool_calls(output),
         )
 

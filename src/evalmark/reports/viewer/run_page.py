@@ -30,6 +30,7 @@ from evalmark.tracing.annotations.labels import result_subject
 
 from .background import FEW, RunFigures
 from .comparisons import best_of_run, earlier_comparison, only_flipped
+from .json_fields import offered_fields
 from .label_filter import only_labelled
 from .labels import form_fields, label_views
 from .live_updates import computed_mark, live_update, not_modified, run_mark
@@ -202,6 +203,7 @@ def reading_values(rows: Sequence[RunRow], query: CaseQuery, shown: Sequence[str
         "has_scores": "scores" in query.columns and any(cell.kept.result.scores for cell in cells),
         "densities": DENSITIES,
         "all_columns": COLUMNS,
+        "offered_fields": offered_fields([cell.kept.result for cell in cells], query.json_fields),
         "orders": orders,
         "order_text": next((word for word, sort in orders if sort == order), "chosen"),
     }

@@ -33,6 +33,8 @@ SIZES = (25, 50, 100)
 _FULL_TEXT_SIZE = 10
 """The default with full texts, which 50 rows have no room for."""
 _MOST_PAGES = 1_000_000
+_MOST_FIELDS, _LONGEST_FIELD = 4, 80
+"""Most fields of JSON that are columns, and the most characters of the name of one."""
 LABELS = {
     "up": "good",
     "down": "bad",
@@ -111,6 +113,8 @@ class CaseQuery:
     """One of `DENSITIES`."""
     columns: tuple[str, ...] = tuple(COLUMNS)
     """Those of `COLUMNS` that are shown."""
+    json_fields: tuple[str, ...] = ()
+    """Fields of JSON inputs and outputs that are columns, such as `output.city`."""
     as_text: bool = False
     """Show texts as they were written, without drawing their Markdown or JSON."""
     is_searching: bool = False
@@ -225,7 +229,9 @@ class CaseQuery:
             "stretch": at.index_range,
             "metrics": self.metrics or "",
             "density": self.density if self.density != "comfortable" else "",
-            "columns": [] if self.columns == tuple(COLUMNS) else ["input", *self.columns],
+            "columns": []
+            if self.columns == tuple(COLUMNS) and not self.json_fields
+            else ["input", *self.columns, *self.json_fields],
             "as": "text" if self.as_text else "",
         }
 
@@ -253,7 +259,7 @@ def parse_case_query(
     query: Mapping[str, str],
     verdicts: list[str],
     metrics: list[str],
-    columns: Container[str] = (),
+    columns: Sequence[str] = (),
     usual_size: int = SIZES[1],
 ) -> CaseQuery:
     """Parse a query of a run's cases, ignoring invalid parts; no `columns` are all of them."""
@@ -274,6 +280,8 @@ def parse_case_query(
     )
     density = _one_of(DENSITIES, query.get("density", "")) or "comfortable"
     usual_size = min(usual_size, _FULL_TEXT_SIZE) if density == "full" else usual_size
+    json_fields = [name for name in columns if name.startswith(("input.", "output.")) and len(name) <= _LONGEST_FIELD]
+    usual_size = min(usual_size, SIZES[0]) if json_fields else usual_size
     size = parse_page(query.get("size", ""), usual_size)
     search = parse_search_query(query.get("q", ""), metrics)
     return CaseQuery(
@@ -293,6 +301,7 @@ def parse_case_query(
         is_ordered=is_known and bool(sort),
         density=density,
         columns=_chosen(COLUMNS, columns),
+        json_fields=tuple(dict.fromkeys(json_fields))[:_MOST_FIELDS],
         as_text=query.get("as", "") == "text",
     )
 
