@@ -244,7 +244,7 @@ def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle)
         table = FieldList()
         case = pair.now.trial.case
         for label, value in (("input", unwrap_single_input(case.input)), ("expected", case.expected)):
-            if value is not None:
+            if value is not None and one_line(value) != trial_title(pair.now.trial):
                 table.add_row(label, Text(one_line(value, style.width * _LINES)))
         yield indented(table)
         yield indented(_side_by_side(pair, heads, style))

@@ -125,9 +125,11 @@ def data_table(gap: int = 2, *, expand: bool = False) -> Table:
 class FieldList:
     """Names, each with a text beside it; a name too long for their column has a line of its own above its text."""
 
-    def __init__(self, rows: Iterable[tuple[str, str | Text]] = (), *, style: str = "dim", gap: int = 2) -> None:
+    def __init__(
+        self, rows: Iterable[tuple[str, str | Text]] = (), *, style: str = "dim", gap: int = 2, least: int = 0
+    ) -> None:
         self._rows: list[tuple[Text | None, Text]] = []
-        self._style, self._gap = style, gap
+        self._style, self._gap, self._least = style, gap, least
         for name, text in rows:
             self.add_row(name, text)
 
@@ -142,7 +144,7 @@ class FieldList:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines; a column of names takes three tenths of the width at most, and less of a narrow terminal."""
         widths = [name.cell_len for name, _ in self._rows if name is not None]
-        most = _NAMES if options.max_width < _NARROW else 3 * options.max_width // 10
+        most = max(self._least, _NAMES if options.max_width < _NARROW else 3 * options.max_width // 10)
         column = max((width for width in widths if width <= most), default=0)
         indent = 2 if len(widths) < len(self._rows) else 0
         left = indent + (column or 2) + (self._gap if column else 0)
@@ -173,7 +175,7 @@ def gate_lines(verdict: GateVerdict) -> FieldList:
     """Make a list of the gate's outcome and its reasons."""
     outcome = f"Gate {gate_outcome(verdict)}:"
     lines = [("" if number else outcome, clean(reason)) for number, reason in enumerate(verdict.reasons)]
-    return FieldList(lines, gap=1, style=f"bold {COLORS[verdict.outcome]}")
+    return FieldList(lines, gap=1, style=f"bold {COLORS[verdict.outcome]}", least=len(outcome))
 
 
 def content_width(style: TerminalStyle) -> int:

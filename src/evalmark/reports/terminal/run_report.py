@@ -232,4 +232,4 @@ def _where(run: Run, summary: Summary, style: TerminalStyle) -> Iterable[Rendera
             command = f"evalmark show {one_line(run.id)} --overview{style.flags}"
             yield from _with_command("Compare the targets with:", command, style)
         if run.status != "complete" and run.suite and style.resumable:
-            yield Text(f"To continue, repeat the command with: --resume {one_line(run.id)}")
+            yield from _with_command("To continue, repeat the command with:", f"--resume {one_line(run.id)}", style)

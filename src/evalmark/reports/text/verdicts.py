@@ -11,7 +11,7 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import TrialCounts
 
-from .numbers import limit_text, number_text, percent, scale_mean, scale_value, share_interval, value_beside
+from .numbers import limit_text, number_text, percent, scale_mean, scale_value, share_interval, value_beside, with_minus
 
 ERROR_FIELDS = ("raised_at", "traceback")
 """Metadata fields that locate an error."""
@@ -232,7 +232,7 @@ def _closest(sentence: Mapping[str, object]) -> str:
     context, cosine = sentence.get("context"), sentence.get("similarity")
     if type(context) is not int or not isinstance(cosine, (int, float)):
         return ""
-    return f"closest is context {context + 1}, cosine {cosine:z.3f}"
+    return f"closest is context {context + 1}, cosine {with_minus(f'{cosine:z.3f}')}"
 
 
 def short_score(score: Score, metric: Metric | None) -> str:
