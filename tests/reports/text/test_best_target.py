@@ -97,6 +97,12 @@ def passing(n, total=40):
             id="different cases",
         ),
         pytest.param(
+            {"a": [True] * 20 + [None] * 20, "b": [None] * 20 + [True] * 20},
+            "cannot tell",
+            ["a and b have the highest pass rate, 100 %, but no case in common."],
+            id="different cases, all passed",
+        ),
+        pytest.param(
             {"a": [*[False] * 20, *[None] * 80, *[True] * 20], "b": [*[True] * 18, *[False] * 84, *[None] * 18]},
             "better",
             ["b is best", "It has a pass rate of 17.6 %", "on 22 cases"],

@@ -372,7 +372,7 @@ def test_runs_of_the_same_given_name_are_told_apart(tmp_path, created, labels):
 
 def test_a_target_that_all_runs_have_is_named_once(app):
     text = page(app, f"?run={SMALL}&run={LARGE}")
-    assert "target openai/a" in plain(text.partition("<main")[2].partition("</ul>")[0])
+    assert "target <bdi>openai/<wbr>a</bdi>" in text.partition("<main")[2].partition("</ul>")[0]
     assert "openai" not in text.partition("<thead>")[2].partition("</thead>")[0]
 
 

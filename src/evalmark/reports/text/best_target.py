@@ -63,7 +63,7 @@ def _lead(best: BestTarget, found: TradeOffs, called: Sequence[str]) -> str:
         first = f"{called[best.leader]} and {called[best.rival]} have the {extreme} {of}, {leader}"
     against = f"{'the next, ' if best.is_next else ''}{called[best.rival]} ({rival})"
     if best.difference is None or best.difference.value is None:
-        return f"{first}, but has no case in common with {against}"
+        return f"{first}, but no case in common" if is_tied else f"{first}, but has no case in common with {against}"
     if best.difference.is_identical:
         return f"{first}; {column_difference(best.difference, found)}"
     if best.rival in best.by_outcome["worse"]:

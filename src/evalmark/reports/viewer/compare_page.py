@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from evalmark.core.case_titles import case_title
 from evalmark.core.errors import EvalmarkError
+from evalmark.core.text import without_shared_words
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.reports.html.case_scatter import draw_case_places
@@ -62,7 +63,14 @@ def show(context: PageContext, request: Request) -> Response:
     return context.page(request, "compare.html", _two(view, _picked(query, picks), runs))
 
 
-_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "prepared": None, "trouble": "", "rows": ()}
+_NOTHING: Mapping[str, Any] = {
+    "short_targets": (),
+    "run": None,
+    "baseline": None,
+    "prepared": None,
+    "trouble": "",
+    "rows": (),
+}
 
 
 def _two(view: StoreView, query: ComparisonQuery, runs: Sequence[Run]) -> Mapping[str, Any]:
@@ -79,11 +87,12 @@ def _two(view: StoreView, query: ComparisonQuery, runs: Sequence[Run]) -> Mappin
             prepared = prepared_comparison(view, run, baseline, query.targets)
         except EvalmarkError as error:
             message, trouble = "", str(error)
+    short = without_shared_words(query.targets[::-1]) if query.targets else ()
     values = {"run": run, "baseline": baseline, "prepared": prepared, "message": message, "trouble": trouble}
     if prepared is not None and baseline is not None:
         with view.figures.give_way():
             values |= case_values(view, (run, baseline), prepared, query)
-    return {**_NOTHING, **values, **_choices(query, runs, recent)}
+    return {**_NOTHING, **values, "short_targets": short, **_choices(query, runs, recent)}
 
 
 def _several(view: StoreView, reference: str, named: Sequence[str]) -> Mapping[str, Any]:
