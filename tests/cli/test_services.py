@@ -343,7 +343,7 @@ def test_a_command_that_fails_shows_the_end_of_its_errors_without_secrets(evalma
     assert found.code == 3
     assert TOKEN not in found.text
     error = outputs()["a"].error
-    assert "exited with status 3: line 4 | line 5" in error
+    assert "exited with status 3: with (not kept) (before it: line 4 | line 5" in error
     assert "line 3" not in error
 
 

@@ -243,4 +243,8 @@ def _signal_name(number: int) -> str:
 
 def _last_lines(errors: bytes) -> str:
     lines = [line.strip() for line in errors.decode("utf-8", errors="replace").splitlines() if line.strip()]
-    return f": {' | '.join(lines[-_LAST_LINES:])[-600:]}" if lines else ", and printed no error"
+    if not lines:
+        return ", and printed no error"
+    # The last line usually names the cause, and pages cut long errors at their end.
+    *before, last = lines[-_LAST_LINES:]
+    return f": {last[:600]}" + (f" (before it: {' | '.join(before)[-600:]})" if before else "")
