@@ -124,6 +124,12 @@ def test_a_query_in_plain_words(text, words):
         pytest.param("a OR OR b", "OR stands between two conditions", id="OR twice"),
         pytest.param("a AND b", "Every condition has to hold anyway: leave AND out", id="AND"),
         pytest.param("a " * 21, "A query has at most 20 conditions", id="too many conditions"),
+        pytest.param(
+            "/((a{1000}){1000}){1000}/", "1,000,000,000 parts with its repeats", id="repeats of repeats of repeats"
+        ),
+        pytest.param(
+            "/[ab]{20001}|c{,9}/", "20,011 parts with its repeats written out, and 20,000", id="a long repeat"
+        ),
     ],
 )
 def test_a_query_that_cannot_be_read_says_why(text, sentence):

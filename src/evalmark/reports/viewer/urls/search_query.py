@@ -71,6 +71,7 @@ _EXAMPLES = {"verdict": "fail", "tag": "refund", "target": "openai/gpt-5", "labe
 _SIGN_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least", "=": "equal to"}
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+|"', re.DOTALL)
 _PATTERN = r"/(?:[^/\\]|\\.)+/i?(?=\s|$)"
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d*)(?:,(\d*))?\}|.", re.DOTALL)
 _TERM = re.compile(rf'-?{_PATTERN}|-?(?:"(?:[^"\\]|\\.)*"|[^\s"])+|"', re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z]+):(?!//)(.*)", re.DOTALL)
 _METRIC = re.compile(r'metric\.("(?:[^"\\]|\\.)*"|[^<>="]*)(<=|>=|<|>|=)?(.*)', re.DOTALL)
@@ -79,6 +80,8 @@ _COMPARED = re.compile(r"(\w[\w.-]*?):?(<=|>=|<|>|=)(-?[\d.]+)", re.DOTALL)
 _MEASURED = re.compile(rf"({'|'.join(_MEASURES)})(?::|(?=[<>=]))(<=|>=|<|>|=)?(.*)", re.DOTALL | re.IGNORECASE)
 _FIELDS = "verdict:, tag:, target:, label:, flipped:, metadata.FIELD:, metric.NAME, seconds, tokens or cost"
 MOST_TERMS = 20
+_MOST_REPEATED = 20_000
+"""A pattern with more repeated parts takes seconds and hundreds of megabytes to compile."""
 LONGEST = 500
 """Characters of a query."""
 _CONNECTIVES = {
@@ -278,12 +281,37 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     return regex.compile(pattern, regex.IGNORECASE)
 
 
+def repeated_size(pattern: str) -> int:
+    r"""Count the parts of a regular expression with each counted repeat written out, as a compiled one holds them.
+
+    >>> repeated_size("ab{3}"), repeated_size(r"(a{2}\{9}){10,20}"), repeated_size("[{9}]{,5}")
+    (4, 100, 5)
+    """
+    sizes, last = [0], 0  # of the groups that are open, without the last part of each
+    for token in _TOKEN.finditer(pattern):
+        if token[1] or token[2]:
+            last *= max(int(token[1] or 0), int(token[2] or 0))
+            continue
+        sizes[-1] += last
+        last = 1
+        if token[0] == "(":
+            sizes, last = [*sizes, 0], 0
+        elif token[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+    return sum(sizes) + last
+
+
 def _pattern_term(body: str) -> SearchTerm:
     if re.fullmatch(_PATTERN, body, re.DOTALL) is None:
         raise _QueryError(
             f"The pattern at “{one_line(body, 30)}” has no end; add a closing slash, or put the text in quotes to search for it."
         )
     pattern = body[1 : body.rindex("/")]
+    if repeated_size(pattern) > _MOST_REPEATED:
+        raise _QueryError(
+            f"The pattern {one_line(body, 60)} has {repeated_size(pattern):,} parts with its repeats written out, and {_MOST_REPEATED:,} are the "
+            "most; write smaller numbers in its braces."
+        )
     try:
         compile_pattern(pattern)
     except (ValueError, LookupError, OverflowError, RecursionError, regex.error) as error:
