@@ -233,3 +233,21 @@ def test_a_part_of_a_session_names_a_failed_step_of_another_page(traffic, failed
     traffic.add([HEADER], steps)
     part = traffic.part(HEADER.id, after)
     assert (part.failed, part.failed_elsewhere) == (len(failed), found)
+
+
+@pytest.mark.parametrize(
+    ("spans", "output"),
+    [
+        pytest.param([SPAN], SPAN.output, id="of the only answer"),
+        pytest.param(
+            [SPAN, replace(SPAN, id="z", output={"a": 1}), step("y", "z", output="a step")], {"a": 1}, id="of the last"
+        ),
+        pytest.param([replace(SPAN, output="a" * 70_000)], None, id="a large one"),
+        pytest.param([replace(SPAN, output=None, error="HTTP 500")], None, id="it failed"),
+        pytest.param([step("y", "z")], None, id="no answer has ended"),
+    ],
+)
+def test_a_list_of_sessions_has_the_last_output(traffic, spans, output):
+    traffic.add([HEADER], spans)
+    (line,) = traffic.browse(SessionFilter()).lines
+    assert line.last_output == output

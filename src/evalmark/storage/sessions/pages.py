@@ -47,6 +47,8 @@ class SessionLine:
     """Without its spans."""
     first_input: Any
     """The first input, or its beginning if it is long; None before the first answer has ended."""
+    last_output: Any
+    """The output of the last answer; None if it failed, is large, or is not known."""
     answers: tuple[str, ...]
     """The ids of its answers, among the spans that were read."""
     failed: int
@@ -279,13 +281,14 @@ def _line(db: Connection, number: int, session: Session) -> SessionLine:
     spans = [_counted_span(row, session) for row in rows]
     is_counted = len(spans) < _MOST_COUNTED
     answers = [span for span in spans if not span.parent]
-    first = next((int(row[0]) for row, span in zip(rows, spans, strict=True) if not span.parent), None)
+    numbers = [int(row[0]) for row, span in zip(rows, spans, strict=True) if not span.parent]
     seconds = [span.seconds for span in answers if span.seconds is not None]
     total = "select count(*) from span where session = ?"
     return SessionLine(
         number=number,
         session=session,
-        first_input=None if first is None else first_input(db, first),
+        first_input=first_input(db, numbers[0]) if numbers else None,
+        last_output=_output(db, numbers[-1]) if numbers and is_counted else None,
         answers=tuple(span.id for span in answers),
         failed=sum(span.error is not None for span in answers),
         failed_steps=sum(span.error is not None for span in spans if span.parent),
@@ -328,6 +331,13 @@ def first_input(db: Connection, number: int) -> Any:
     if length <= _LARGE:
         return json.loads(text).get("input")
     return _beginning(text)
+
+
+def _output(db: Connection, number: int) -> Any:
+    """Return the output of a span; None of a large one."""
+    sql = f"select content from span where number = ? and octet_length(content) <= {_LARGE}"  # noqa: S608  numbers of ours
+    row = db.execute(sql, (number,)).fetchone()
+    return json.loads(row[0]).get("output") if row else None
 
 
 def _beginning(text: str) -> str:
