@@ -248,6 +248,20 @@ def test_several_targets_stand_side_by_side_in_their_order(store):
     assert f"4 cases, 1 {DASH} 4 shown" in words(text)
 
 
+def test_a_tag_of_any_characters_leads_to_its_cases(store):
+    tags = [" lead", "trail ", "~tilde", "a\nb", "50%", "-a"]
+    results = [result(number) for number in range(len(tags))]
+    tagged = [replace(one.trial.case, tags=(tag,)) for one, tag in zip(results, tags, strict=True)]
+    keep(store, a_run(), [replace(r, trial=replace(r.trial, case=c)) for r, c in zip(results, tagged, strict=True)])
+    app = shown(store)
+    links = [html.unescape(one) for one in re.findall(r'<a href="(/runs/[^"]*[?]tag=[^"#]*)#cases"', page(app, PAGE))]
+    chips = [html.unescape(one) for one in re.findall(r'href="([?]tag=[^"#]*)#cases"', page(app, PAGE))]
+    for several in (links, [PAGE + one for one in chips]):
+        assert sorted(name for one in several for name in cases(page(app, one))) == [c.id for c in tagged]
+        again = re.findall(r'name="tag" value="([^"]*)"', "".join(page(app, one) for one in several))
+        assert {"~IGxlYWQ", "50%"} < {*again}
+
+
 def test_repeats_are_not_counted_as_cases(store):
     results = [result(number, repeat=repeat) for number in range(4) for repeat in range(3)]
     keep(store, a_run(repeat=3), results)

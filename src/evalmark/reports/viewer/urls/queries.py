@@ -214,7 +214,7 @@ class CaseQuery:
         return {
             "q": self.search.text,
             "verdict": list(conditions.verdicts),
-            "tag": conditions.tag,
+            "tag": encode_query_name(conditions.tag),
             "text": conditions.text,
             "metric": conditions.metric,
             "low": "" if conditions.low is None else short_number(conditions.low),
@@ -269,7 +269,7 @@ def parse_case_query(
     metric = query.get("metric", "")
     conditions = ResultFilter(
         verdicts=tuple(dict.fromkeys(name for name in VERDICTS if name in verdicts)),
-        tag=_text(query, "tag"),
+        tag=decode_query_name(_text(query, "tag")),
         text=_text(query, "text"),
         metric=metric if metric in metrics else "",
         low=_number(query.get("low", "")),
