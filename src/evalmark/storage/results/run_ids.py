@@ -82,7 +82,6 @@ def parse_run_tags(texts: str | Iterable[str]) -> tuple[str, ...]:
     return tags
 
 
-def similar_ids(reference: str, ids: list[str]) -> str:
-    """Return similar ids as text, or the newest ones; `ids` are sorted newest first."""
-    found = difflib.get_close_matches(reference, ids, n=3, cutoff=0.5) or ids[:3]
-    return ", ".join(found)
+def similar_ids(reference: str, ids: list[str]) -> list[str]:
+    """Return similar ids, or the newest ones; `ids` are sorted newest first."""
+    return difflib.get_close_matches(reference, ids, n=3, cutoff=0.5) or ids[:3]

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import NotFoundError, StoreError
+from evalmark.core.text import one_line
 from evalmark.core.values.run import Run, RunStatus, Shard
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.connection import NO_LIMIT, Connection, StoreLocation
@@ -188,7 +189,21 @@ def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) 
     if is_suite_reference(reference):
         before = f" that is {back} before the newest" if back else ""
         return f"{path}: there is no run of {base}{before}; evalmark list shows the stored runs."
-    return f"{path}: there is no run {reference!r}; stored runs include {similar_ids(reference, ids)}. `last` is the newest one."
+    near = ", ".join(_with_name(db, run) for run in similar_ids(reference, ids))
+    return f"{path}: there is no run {reference!r}; stored runs include {near}. `last` is the newest one."
+
+
+def _with_name(db: Connection, run: str) -> str:
+    """Return the id of a run with its given name, or else that of its suite."""
+    (name,) = db.execute(_NAME_OF, (run,)).fetchone()
+    return f"{run} ({one_line(name, 40)})" if name else run
+
+
+_NAME_OF = """
+    select case when json_valid(header) then
+        coalesce(nullif(json_extract(header, '$.given_name'), ''), json_extract(header, '$.name')) end
+    from run where id = ?
+"""
 
 
 _OPEN = """
