@@ -70,7 +70,9 @@ def test_the_list_of_runs_is_as_it_was(evalmark, sessions):
         pytest.param(["list", "sessions", "dem"], "did you mean demo?", id="a project that is close"),
         pytest.param(["list", "sessions", "zzz"], "there are sessions of demo, other", id="a project that is not"),
         pytest.param(
-            ["show", "f"], "No recorded session has this id either: evalmark list sessions", id="an id of nothing"
+            ["show", "f"],
+            "No recorded session has this id either; they are listed by: evalmark list sessions",
+            id="an id of nothing",
         ),
         pytest.param(["show", ONE, "--failed"], "is not a run", id="cases of a session"),
         pytest.param(["note"], "name the output to label", id="nothing to label"),

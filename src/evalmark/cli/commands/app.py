@@ -221,7 +221,6 @@ class _Argument(TyperArgument):
 @cache
 def _context_with_whole_words(context: type[Any]) -> type[Any]:
     """Return a context whose help breaks lines between words, and not at hyphens: names would no longer be whole."""
-
     formatter: Any = context.formatter_class
 
     class WholeWordsFormatter(formatter):  # type: ignore[misc]

@@ -32,6 +32,7 @@ else:
     shards = LazyModule("evalmark.storage.merging.shards")
 
 
+_COMMAND = re.compile(r"(\s*)(\S.*:) (evalmark .*)")
 _CHUNKS = 1_000
 """Chunks that are written together."""
 
@@ -100,19 +101,29 @@ def _folded(text: str, stream: Any) -> str:
 def fold_words(text: str, width: int) -> str:
     r"""Break lines between words; a line that goes on keeps its indentation, and a longer word stays whole.
 
+    A command at the end of a line that is too long gets a line of its own.
+
     >>> print(fold_words("  one two three\n\nfour", 10))
       one two
       three
     <BLANKLINE>
     four
+    >>> print(fold_words("Run it: evalmark run a.yaml", 24))
+    Run it:
+      evalmark run a.yaml
     """
     lines = []
-    for line in text.split("\n"):
+    for line in (part for whole in text.split("\n") for part in _with_command_apart(whole, width)):
         indent = line[: len(line) - len(line.lstrip())]
         room = max(width - len(indent), 1)
         parts = re.findall(rf"\S.{{0,{room - 1}}}(?!\S)|\S+", line) if len(line) > width else [line.lstrip()]
         lines += [f"{indent}{part.rstrip()}" for part in parts] or [""]
     return "\n".join(lines)
+
+
+def _with_command_apart(line: str, width: int) -> list[str]:
+    found = _COMMAND.fullmatch(line) if len(line) > width else None
+    return [line] if found is None else [f"{found[1]}{found[2]}", f"{found[1]}  {found[3]}"]
 
 
 def _write(text: str, *streams: Any) -> None:

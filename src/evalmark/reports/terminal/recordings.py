@@ -13,12 +13,12 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 
-from .console import DEFAULT, TerminalStyle, content_width, data_table, render
+from .console import DEFAULT, TerminalStyle, column_gap, content_width, data_table, render
 
 _KEY = 12
 """Characters of a call's key in a list."""
 _ROOMY = 80
-"""Least width of a terminal that shows dates."""
+"""Least width of a terminal that shows dates, and how many calls are replayable."""
 _WIDEST = 30
 """Greatest width of the other columns."""
 _NARROWEST = 8
@@ -48,7 +48,7 @@ def _of_model(model: ModelCallSummary, style: TerminalStyle) -> dict[str, str]:
     cells = {
         "model": model.model,
         "calls": f"{model.calls:,}",
-        "replayable": f"{model.replayable:,}",
+        **({"replayable": f"{model.replayable:,}"} if style.width >= _ROOMY else {}),
         "tokens in": f"{model.input_tokens:,}{more}" if has_tokens else "unknown",
         "tokens out": f"{model.output_tokens:,}{more}" if has_tokens else "unknown",
         "price": ", ".join(price) or DASH,
@@ -87,14 +87,18 @@ def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyl
     widths = {
         heading: max(cell_len(text) for text in (heading, *(row[heading] for row in clean))) for heading in clean[0]
     }
+    gap = column_gap(style)
     room = (
-        content_width(style) - 2 * len(widths) - sum(width for heading, width in widths.items() if heading != flexible)
+        content_width(style)
+        - gap * len(widths)
+        - sum(width for heading, width in widths.items() if heading != flexible)
     )
-    table = data_table()
+    table = data_table(gap)
     for heading, width in widths.items():
         justify: Literal["left", "right"] = "right" if heading in _NUMBERS else "left"
         most = max(_NARROWEST, room) if heading == flexible else width
-        table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
+        least = width if heading in _NUMBERS else None  # figures are never cut
+        table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", min_width=least, max_width=most)
     for row in clean:
         table.add_row(*map(Text, row.values()))
     return table

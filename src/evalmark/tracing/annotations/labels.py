@@ -132,7 +132,7 @@ def _unknown(store: "Store", reference: str, fault: NotFoundError) -> NotFoundEr
         return fault
     if reference.startswith("last"):
         return NotFoundError(f"{fault} Recorded sessions have ids: evalmark list sessions")
-    return NotFoundError(f"{fault} No recorded session has this id either: evalmark list sessions")
+    return NotFoundError(f"{fault} No recorded session has this id either; they are listed by: evalmark list sessions")
 
 
 def find_subject(store: "Store", reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
