@@ -342,7 +342,7 @@ def test_a_case_that_changed_on_two_targets_is_counted_once(store):
     assert '?flipped=worse#cases">8 cases regressed</a>' in run_page(app, NEW)
     assert len(listed(run_page(app, NEW, "?flipped=worse"))) == 8
     both, one = (found(app, f"?run={NEW}&baseline={OLD}&went=worse{of}") for of in ("", "&of=a"))
-    assert f"16 cases, each on every target, 1 {DASH} 16 shown" in both
+    assert f"16 cases, counted once per target, 1 {DASH} 16 shown" in both
     assert f"8 cases, 1 {DASH} 8 shown" in one
 
 
