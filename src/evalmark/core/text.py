@@ -30,6 +30,12 @@ def is_plain(environ: Mapping[str, str]) -> bool:
     return environ.get(PLAIN, "").lower() in ("1", "true", "yes", "on")
 
 
+def encodable(text: str, stream: Any) -> str:
+    """Return a text with escapes for the characters that a stream cannot encode."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def clean(text: str) -> str:
     r"""Remove everything that a terminal, a browser or an XML parser would interpret.
 

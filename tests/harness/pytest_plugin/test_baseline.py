@@ -20,9 +20,7 @@ describe_eval("numbers", data=[{"input": str(n), "expected": str(n)} for n in ra
     [
         pytest.param(7, "last", "7 regressed, 0 improved, 1 unchanged: worse (p = 0.016)", id="worse"),
         pytest.param(0, "last-green", "0 regressed, 0 improved, 8 unchanged: nothing changed", id="nothing changed"),
-        pytest.param(
-            1, "last", "1 regressed, 0 improved, 7 unchanged: cannot tell (p = 0.50)", id="luck"
-        ),
+        pytest.param(1, "last", "1 regressed, 0 improved, 7 unchanged: cannot tell (p = 0.50)", id="luck"),
     ],
 )
 def test_an_eval_says_what_changed(suite, bad, reference, said):

@@ -122,3 +122,11 @@ def test_words_and_table_are_told_in_plain_letters_where_the_output_knows_no_oth
     assert "1 failed, 1 passed, 2 unscored in" in ended.text
     assert "evals   1 case" in ended.text
     assert ended.text.isascii()
+
+
+@pytest.mark.slow
+def test_names_that_the_output_does_not_know_are_escaped_and_lines_stay_lines(suite):
+    suite.write("test_evals.py", EVALS.replace('describe_eval("evals"', 'describe_eval("日"'))
+    ended = suite.run(PYTHONIOENCODING="ascii")
+    assert "\\u65e5   1 case" in ended.text
+    assert "\\n" not in ended.text

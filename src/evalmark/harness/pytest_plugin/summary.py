@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.text import clean, count, one_line, safe_for_ci
+from evalmark.core.text import clean, count, encodable, one_line, safe_for_ci
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
@@ -201,7 +201,8 @@ class EvalSummary:
         costs = state.keeper.costs if isinstance(state.keeper, RunKeeper) else {}
         baseline = state.keeper.baseline if isinstance(state.keeper, RunKeeper) else None
         verdict = None if state.gate is None else self._verdict(state.gate)
-        reporter.write(safe_for_ci(eval_screen(run, costs, look, verdict=verdict, baseline=baseline)))
+        table = eval_screen(run, costs, look, verdict=verdict, baseline=baseline)
+        reporter.write(safe_for_ci(encodable(table, reporter._tw._file)))  # pytest would escape the ends of lines, too
         if message := _missing_judge(run):
             reporter.write_line(clean(message), yellow=True, bold=True)
         if run.id:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from evalmark.core.text import clean, count, display_text, one_line
+from evalmark.core.text import clean, count, display_text, encodable, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
@@ -66,11 +66,11 @@ def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
 
 
 def print_summary(text: str) -> None:
-    """Print a text; do nothing if the standard output is closed."""
+    """Print a text, with escapes for characters that the standard output does not know; do nothing if it is closed."""
     if sys.stdout is None or sys.stdout.closed:
         return
     try:
-        sys.stdout.write(mask_known_secrets(text))
+        sys.stdout.write(encodable(mask_known_secrets(text), sys.stdout))
         sys.stdout.flush()
     except OSError:  # the reader has closed it
         return
