@@ -200,7 +200,7 @@ def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
 
 
 def test_a_list_without_runs_says_so():
-    assert run_list_screen([]).strip() == "No runs yet."
+    assert run_list_screen([]).strip() == "No runs yet. Store one with: evalmark run"
     assert "20261121-101500-3f9a" in run_list_screen([ListedRun(run=RUN, totals=TOTALS)])
 
 

@@ -44,7 +44,7 @@ def run_list_screen(listed: Iterable[ListedRun], style: TerminalStyle = DEFAULT,
     """List runs, one per line; narrow terminals show fewer columns. `more` counts the runs that are not listed."""
     runs = list(listed)
     if not runs:
-        return render([Text("No runs yet.")], style)
+        return render([Text("No runs yet. Store one with: evalmark run")], style)
     rows = [_cells(one) for one in runs]
     empty = {heading for heading in rows[0] if not any(row[heading] for row in rows)}
     shown = [name for name in rows[0] if name not in empty and style.width >= _WIDTHS.get(name, 0)]
