@@ -267,6 +267,22 @@ def test_a_button_of_the_form_of_all_rows_labels_its_row(own, store, script):
         assert (answer.status, answer.headers["location"]) == (303, f"{PAGE}#row-2")
 
 
+@pytest.mark.parametrize(
+    ("earlier", "comments"),
+    [
+        pytest.param({"liked": "down"}, ["Too short."], id="the same thumb keeps what was said with it"),
+        pytest.param({}, ["Too short."], id="a first thumb keeps what was said without one"),
+        pytest.param({"liked": "up"}, [""], id="another thumb has no reason yet"),
+    ],
+)
+def test_a_thumb_in_a_list_loses_no_comment(own, store, earlier, comments):
+    sent(own, {**FIRST, **earlier, "comment": "Too short.", "score": "0.25", "by": "ann"})
+    sent(own, {"run": RUN, "liked": "down 1", "by": "ann", "brief": "1", "back": PAGE})
+    current = current_labels(store.sessions.all_labels())
+    assert [label.comment for label in current if label.liked is False] == comments
+    assert [label.score for label in current if label.liked is False] == [0.25 if comments[0] else None]
+
+
 @pytest.mark.parametrize("liked", ["up x", "up 99999999999999999999", "up -1", "maybe 1", "up 1 x", "up 1 1 1"])
 def test_a_button_that_names_no_row_labels_nothing(own, store, liked):
     fields = {"run": FIRST["run"], "liked": liked, "by": "ann", "brief": "1", "back": PAGE}

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -102,6 +102,10 @@ def save(context: PageContext, request: Request) -> Response:
     try:
         subject, fields = form_subject(context, form)
         label = form_word(form, context.author(request))
+        if form.get("brief") == "1":
+            label = _with_earlier_remarks(
+                label, label_views(context.view.store, [(subject, fields)], label.by)[subject.about]
+            )
         save_labels(context.view.store, [(subject, label)])
     except ConfigError as fault:
         raise HTTPException(400, str(fault)) from fault
@@ -192,6 +196,13 @@ def form_word(form: Mapping[str, str], author: str) -> NewLabel:
     if label.withdraws:
         raise ConfigError("the label is empty; choose a thumb, or give a score or a comment.")
     return label
+
+
+def _with_earlier_remarks(label: NewLabel, earlier: LabelView) -> NewLabel:
+    """Add the person's earlier score and comment to a thumb from a form without them, unless the thumb changes."""
+    if label.liked is None or earlier.mine_liked is (not label.liked):
+        return label
+    return replace(label, score=earlier.mine_score, comment=earlier.mine_comment)
 
 
 def _back(path: str) -> str:
