@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from urllib.parse import urlsplit
+from contextlib import closing
+from urllib.parse import urlencode, urlsplit
 
 import apsw
 import pytest
@@ -94,6 +95,46 @@ def test_it_ends_at_once_although_pages_of_a_running_run_wait_for_a_change(kept)
     assert (answer.status, complained, process.returncode) == (304, "", 0)
 
 
+def test_without_a_store_it_teaches_what_to_type_makes_no_file_and_shows_the_first_run_once_it_is_stored(world):
+    command = [sys.executable, "-m", "evalmark", "view", "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        port, token = re.search(r":(\d+)/\?token=(\S+)", process.stdout.readline()).groups()
+
+        def send(method: str, path: str, body: str = "") -> tuple[int, str]:
+            headers = {"Cookie": f"evalmark-{port}={token}", "Origin": f"http://127.0.0.1:{port}"}
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            with closing(http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)) as connection:
+                connection.request(method, path, body, headers)
+                answer = connection.getresponse()
+                return answer.status, answer.read().decode()
+
+        empty = {
+            path: send("GET", path) for path in ("/", "/trends", "/sessions", "/label", "/grid", "/compare", "/go")
+        }
+        files = [file.name for file in world.rglob("*.db*")]
+        run = Run(id="20261121-101500-3f9a", name="n", created="2026-11-21T10:15:00+00:00", status="running")
+        with open_store(world / ".evalmark" / "evalmark.db") as store:
+            store.start(run)
+            asyncio.run(store.sink(run.id).write([Result(trial=Trial(case=Case(id="a")), output=Output(value="b"))]))
+            store.finish(run)
+        _, listed = send("GET", "/")
+        _, case = send("GET", f"/runs/{run.id}/results/1")
+        key = re.search(r'name="key" value="([^"]*)"', case)[1]
+        label = {"key": key, "run": run.id, "number": "1", "liked": "up", "by": "ann"}
+        status, _ = send("POST", "/labels", urlencode(label))
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate(timeout=30)
+    assert {path: status for path, (status, _) in empty.items()} == dict.fromkeys(empty, 200)
+    assert "evalmark init" in empty["/"][1]
+    assert files == []
+    assert f'href="/runs/{run.id}"' in listed
+    assert status == 303
+    with open_store(world / ".evalmark" / "evalmark.db") as store:
+        assert store.labels_of_run(run.id) == 1
+    assert "there is no store yet; the first run makes one" in complained
+    assert process.returncode == 0
+
+
 NO_REQUESTS = {
     "bytes of another protocol": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64) + b"\r\n\r\n",
     "a line that is none": b"GET\r\n\r\n",
@@ -156,7 +197,10 @@ def status(address: str) -> int:
         pytest.param(["/runs/none?q=x"], {}, "there is no run 'none'", id="an address of a run that is not there"),
         pytest.param(["/compare", "--sample", "1"], {}, "name the run instead", id="a sample of an address"),
         pytest.param([], {"EVALMARK_EDITOR": "code"}, "vscode://file/{path}:{line}", id="an editor that is no address"),
-        pytest.param(["--store", "other.db"], {}, "there is no store yet", id="no store"),
+        pytest.param(["--store", "other.db"], {}, "other.db: there is no store yet", id="no store"),
+        pytest.param(
+            ["last"], {"EVALMARK_STORE": "other.db"}, "other.db: there is no store yet", id="no store to find a run in"
+        ),
         pytest.param(["--host", "192.0.2.7"], {}, "set EVALMARK_TOKEN", id="another address without a token"),
         pytest.param([], {"EVALMARK_TOKEN": "secret"}, "at least 16", id="a token that is too short"),
         pytest.param(["--port", "70000"], {}, "65,535", id="a port that is none"),

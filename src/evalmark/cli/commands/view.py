@@ -23,8 +23,9 @@ from evalmark.reports.viewer.auth.guard import ENTRIES
 from evalmark.reports.viewer.auth.server import serve
 from evalmark.reports.viewer.urls.paths import decode_name
 from evalmark.reports.viewer.urls.queries import sample_queue
-from evalmark.storage.store.location import store_is_writable
-from evalmark.storage.store.store import open_store
+from evalmark.storage.postgres.addresses import is_address
+from evalmark.storage.store.location import store_exists, store_is_writable
+from evalmark.storage.store.store import await_store, open_store
 from evalmark.tracing.annotations.labels import current_user
 
 from . import flags
@@ -88,9 +89,9 @@ def view(  # noqa: PLR0913  each is a flag of the command line
         web = need("evalmark.reports.viewer.app")
         settings = flags.settings(store=store)
         location = settings.store
-        with open_store(
-            location, read_only=read_only or not store_is_writable(location), notes=print_store_note
-        ) as run_store:
+        # A file that --store names has to exist: its name may be mistyped. So has one that a run is looked for in.
+        waits = not (store or run or sample or read_only or is_address(location) or store_exists(location))
+        with _awaited(location) if waits else _existing(location, read_only) as run_store:
             path = _first_page(run_store, run, sample)
             bound = server.bind(port, host, os.environ.get(TOKEN, ""))
 
@@ -109,6 +110,16 @@ def view(  # noqa: PLR0913  each is a flag of the command line
                 editor=settings.editor,
             )
             serve(pages, bound, ready)
+
+
+def _existing(location: str, read_only: bool) -> "Store":
+    return open_store(location, read_only=read_only or not store_is_writable(location), notes=print_store_note)
+
+
+def _awaited(location: str) -> "Store":
+    store = await_store(location, notes=print_store_note)
+    print_store_note(f"{store.path}: there is no store yet; the first run makes one, and then appears in the viewer.")
+    return store
 
 
 @contextmanager

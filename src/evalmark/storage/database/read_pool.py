@@ -1,13 +1,12 @@
 """Connections for reading. A file is opened for each read; connections to a server are reused."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from .connection import Connection, StoreLocation
+from .connection import Connection
 from .errors import close_on_error
-from .open import open_read_only, recheck_version
-from .sqlite import Notes
+from .open import recheck_version
 
 MAX_IDLE = 4
 """The largest number of idle connections to a server."""
@@ -16,15 +15,12 @@ MAX_IDLE = 4
 class ReadPool:
     """Lends connections for reading to any thread."""
 
-    def __init__(self, path: StoreLocation, notes: Notes) -> None:
-        self._path, self._notes = path, notes
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self.connect = connect
+        """Opens a connection that the caller closes."""
         self._lock = Lock()
         self._idle: list[Connection] = []
         self._closed = False
-
-    def connect(self) -> Connection:
-        """Open a connection that the caller closes."""
-        return open_read_only(self._path, self._notes)
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:

@@ -86,6 +86,15 @@ def open_read_only_file(path: Path, notes: Notes = lambda _: None) -> FileConnec
         return db
 
 
+def empty_store() -> FileConnection:
+    """Open a store without content, in memory."""
+    path = Path(":memory:")
+    db = _connect(path, lambda _: None)
+    with close_on_error(db):
+        migrate(db, path)
+    return db
+
+
 def _connect(path: Path, notes: Notes, flags: int = apsw.SQLITE_OPEN_READWRITE, query: str = "") -> FileConnection:
     name = path.as_uri() + query if query else str(path)
     db = FileConnection(name, flags=flags | (apsw.SQLITE_OPEN_URI if query else 0))

@@ -5,13 +5,16 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 from evalmark.core.errors import StoreError
 from evalmark.storage.database.connection import Connection, FileConnection, StoreLocation
 from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.open import open_read_only, open_writable
 from evalmark.storage.database.read_pool import ReadPool
-from evalmark.storage.database.sqlite import Notes
+from evalmark.storage.database.sqlite import Notes, empty_store
 
 T = TypeVar("T")
 Act = Callable[[Connection], T]
@@ -20,11 +23,13 @@ Act = Callable[[Connection], T]
 class StoreAccess:
     """Reads and writes one store, in the process that opened it, until it is closed."""
 
-    def __init__(self, path: StoreLocation, db: Connection | None, notes: Notes) -> None:
+    def __init__(self, path: StoreLocation, db: Connection | None, notes: Notes, *, is_awaited: bool = False) -> None:
         self.path, self.notes = path, notes
         self._db = db
-        """The connection for writing; None if the store is read-only."""
-        self._readers = ReadPool(path, notes)
+        """The connection for writing; None if the store is read-only, or awaited and nothing was written yet."""
+        self._is_awaited = is_awaited
+        self._opening = Lock()
+        self._readers = ReadPool(self.connect)
         self._process = os.getpid()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
         self._closed = False
@@ -39,15 +44,17 @@ class StoreAccess:
     @property
     def is_writable(self) -> bool:
         """Whether the store can be written."""
-        return self._db is not None
+        return self._db is not None or self._is_awaited
 
     def has_write_ahead_log(self) -> bool:
         """Return whether the store is a file that several processes of this machine may write."""
         return isinstance(self._db, FileConnection) and self._db.pragma("journal_mode") == "wal"
 
     def connect(self) -> Connection:
-        """Open a further connection for reading."""
-        return self._readers.connect()
+        """Open a further connection for reading; an awaited file that does not exist yet is empty."""
+        if self._is_awaited and isinstance(self.path, Path) and not self.path.exists():
+            return empty_store()
+        return open_read_only(self.path, self.notes)
 
     def read(self, act: Act[T]) -> T:
         """Run a function with a connection for reading."""
@@ -105,6 +112,9 @@ class StoreAccess:
         return partial(self.write_now, act, what, needed)
 
     def _connection(self) -> Connection:
+        with self._opening:
+            if self._db is None and self._is_awaited:
+                self._db = open_writable(self.path, self.notes)
         if self._db is None:
             raise StoreError(f"{self.path}: this store was opened for reading only; open it without `read_only`.")
         return self._db

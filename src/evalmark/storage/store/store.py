@@ -121,6 +121,11 @@ def open_store(
     return Store(StoreAccess(location, db, tell))
 
 
+def await_store(path: str | os.PathLike[str], *, notes: Notes | None = None) -> "Store":
+    """Return the store in a file that does not exist yet: without content until a run or the first write creates it."""
+    return Store(StoreAccess(parse_store_location(path), None, notes or (lambda _: None), is_awaited=True))
+
+
 def _open_to_read(location: StoreLocation, notes: Notes) -> Connection:
     """Open a store for reading; a file of an older evalmark is brought up to date first, if that is possible."""
     try:
