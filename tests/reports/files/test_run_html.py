@@ -242,7 +242,7 @@ def test_a_text_that_many_cases_share_stands_there_once_and_the_others_point_to_
 
 def test_a_page_is_written_piece_by_piece():
     chunks = [*as_html(many(400, 500))]
-    assert max(map(len, chunks)) < 60_000 < sum(map(len, chunks))
+    assert max(map(len, chunks)) < 64_000 < sum(map(len, chunks))
 
 
 def test_unsupported_sentences_are_marked_where_they_stand():
