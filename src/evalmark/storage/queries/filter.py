@@ -46,7 +46,7 @@ class ResultFilter:
     target: str = ""
     """The name of the target; empty: all."""
     text: str = ""
-    """Occurs in the id, the input, an output or a reason; case is ignored for ASCII letters."""
+    """Occurs in the id, a text of the case or of the output, or a reason; case is ignored for ASCII letters."""
     metric: str = ""
     """The metric that `low` and `high` refer to; empty: any metric."""
     low: float | None = None
