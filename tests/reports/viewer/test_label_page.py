@@ -12,7 +12,7 @@ from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.run import Metric
 from evalmark.core.values.session import Session, Span
 from evalmark.reports.text.numbers import DASH
-from evalmark.reports.viewer.urls.queries import parse_label_queue_query
+from evalmark.reports.viewer.urls.label_queue_query import parse_label_queue_query
 from evalmark.runs.execution.threshold_notes import evidence_of_run
 from evalmark.scoring.judges.delimiters import untrusted_text
 from evalmark.scoring.judges.question import QuestionTemplate

@@ -10,7 +10,7 @@ import pytest
 from evalmark import Case, Output, Result, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
-from evalmark.reports.viewer.urls.queries import parse_case_query
+from evalmark.reports.viewer.urls.case_query import parse_case_query
 from evalmark.storage.queries.pages import CaseRow, PagePosition, ResultPage
 from evalmark.store import open_store
 

@@ -21,8 +21,8 @@ from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.viewer.auth import server
 from evalmark.reports.viewer.auth.guard import ENTRIES
 from evalmark.reports.viewer.auth.server import serve
+from evalmark.reports.viewer.urls.label_queue_query import sample_queue
 from evalmark.reports.viewer.urls.paths import decode_name
-from evalmark.reports.viewer.urls.queries import sample_queue
 from evalmark.storage.postgres.addresses import is_address
 from evalmark.storage.store.location import store_exists, store_is_writable
 from evalmark.storage.store.store import await_store, open_store

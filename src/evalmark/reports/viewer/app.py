@@ -13,8 +13,8 @@ from starlette.routing import Route
 from evalmark.core.errors import EvalmarkError, NotFoundError, StoreBusyError, StoreError
 from evalmark.core.text import one_line
 from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
+from evalmark.reports.viewer.urls.label_queue_query import QUEUE
 from evalmark.reports.viewer.urls.paths import decode_name, run_path
-from evalmark.reports.viewer.urls.queries import QUEUE
 from evalmark.storage.store.store import Store
 
 from . import (

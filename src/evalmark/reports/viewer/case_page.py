@@ -24,7 +24,7 @@ from evalmark.reports.html.timeline import result_timeline
 from evalmark.reports.text import verdicts
 from evalmark.reports.text.output_changes import OutputChange
 from evalmark.reports.text.verdicts import ERROR_FIELDS, score_kind
-from evalmark.reports.viewer.urls.queries import CaseQuery
+from evalmark.reports.viewer.urls.case_query import CaseQuery
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 

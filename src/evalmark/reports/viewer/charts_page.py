@@ -14,8 +14,8 @@ from evalmark.reports.html.cost_chart import are_comparable, cost_table, draw_co
 from evalmark.reports.html.histograms import BinLink
 from evalmark.reports.html.metric_charts import ResultCharts, metric_charts, result_charts
 from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.parameters import parse_count, query_string
 from evalmark.reports.viewer.urls.paths import run_path
-from evalmark.reports.viewer.urls.queries import parse_count, query_string
 from evalmark.reports.viewer.urls.search_query import quoted
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 

@@ -16,9 +16,9 @@ from evalmark.reports.html.case_scatter import draw_case_places
 from evalmark.reports.html.compared_cases import ComparedCase, ComparedOutput
 from evalmark.reports.text.changed_cases import case_scores
 from evalmark.reports.text.comparison import OVERALL
+from evalmark.reports.viewer.urls.comparison_query import ComparisonQuery, parse_comparison_query
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.paths import case_path
-from evalmark.reports.viewer.urls.queries import ComparisonQuery, parse_comparison_query
 from evalmark.runs.execution.baseline import LAST_GREEN
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, RankedCase

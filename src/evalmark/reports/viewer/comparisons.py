@@ -9,7 +9,7 @@ from evalmark.core.values.run import Run
 from evalmark.reports.html.case_scatter import CasePlaces, case_places
 from evalmark.reports.text.best_target import BestTargetText, best_target_text
 from evalmark.reports.text.comparison import OVERALL
-from evalmark.reports.viewer.urls.queries import CaseQuery
+from evalmark.reports.viewer.urls.case_query import CaseQuery
 from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs

@@ -12,8 +12,8 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.numbers import minute
+from evalmark.reports.viewer.urls.parameters import query_string
 from evalmark.reports.viewer.urls.paths import decode_name, label_path, run_path
-from evalmark.reports.viewer.urls.queries import query_string
 
 from .page_context import PageContext
 from .store_view import StoreView

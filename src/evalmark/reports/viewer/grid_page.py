@@ -11,16 +11,16 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import without_shared_words
 from evalmark.core.values.run import Run
 from evalmark.reports.text.best_target import BestTargetText, best_target_text
-from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import (
+from evalmark.reports.viewer.urls.case_query import parse_case_query
+from evalmark.reports.viewer.urls.grid_query import (
     GRID_DENSITIES,
     GRID_ORDERS,
     GRID_ROWS,
     GRID_WIDTHS,
     GridQuery,
-    parse_case_query,
     parse_grid_query,
 )
+from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.search_query import SearchQuery, parse_search_query
 from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference

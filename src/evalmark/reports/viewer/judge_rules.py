@@ -8,7 +8,7 @@ from evalmark.core.text import display_text
 from evalmark.core.values.call import Request
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Score
-from evalmark.reports.viewer.urls.queries import MAX_INSTRUCTIONS
+from evalmark.reports.viewer.urls.label_queue_query import MAX_INSTRUCTIONS
 from evalmark.storage.queries.filter import ResultFilter
 
 from .store_view import StoreView

@@ -7,7 +7,7 @@ from dataclasses import replace
 from evalmark.core.errors import StoreError
 from evalmark.core.values.label import Label
 from evalmark.core.values.run import Run
-from evalmark.reports.viewer.urls.queries import CaseQuery
+from evalmark.reports.viewer.urls.case_query import CaseQuery
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.agreement import Thumbs, thumbs_of
 from evalmark.tracing.annotations.labels import result_subject

@@ -16,8 +16,9 @@ from evalmark.core.values.label import LabelSample, about_output
 from evalmark.core.values.run import Run
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.auth.guard import FORM
+from evalmark.reports.viewer.urls.case_query import VERDICTS
+from evalmark.reports.viewer.urls.label_queue_query import QUEUE, LabelQueueQuery, parse_label_queue_query
 from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
-from evalmark.reports.viewer.urls.queries import QUEUE, VERDICTS, LabelQueueQuery, parse_label_queue_query
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.agreement import thumbs_of
 from evalmark.tracing.annotations.labels import MAX_NAME_CHARS

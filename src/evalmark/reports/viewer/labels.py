@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from evalmark.core.errors import ConfigError, StoreError
 from evalmark.core.values.label import Label, current_labels, majority_vote, parse_thumb
 from evalmark.reports.viewer.auth.guard import FORM
+from evalmark.reports.viewer.urls.parameters import parse_count
 from evalmark.reports.viewer.urls.paths import decode_name, encode_name
-from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.storage.store.store import Store
 from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, result_subject, save_labels, span_subject
 

@@ -23,8 +23,8 @@ from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import total_spending
 from evalmark.reports.text.titles import planned_of
 from evalmark.reports.viewer.auth.guard import FORM
+from evalmark.reports.viewer.urls.parameters import parse_count
 from evalmark.reports.viewer.urls.paths import decode_name, encode_name, run_path
-from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.storage.queries.progress import RunProgress, StoreVersion
 
 from .page_context import PageContext

@@ -14,6 +14,7 @@ from evalmark.core.values.run import Run
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.reports.html.jinja import render_page, template_environment
 from evalmark.reports.viewer.auth.guard import cookie_values
+from evalmark.reports.viewer.urls.parameters import parse_count, query_string
 from evalmark.reports.viewer.urls.paths import (
     case_path,
     decode_name,
@@ -26,7 +27,6 @@ from evalmark.reports.viewer.urls.paths import (
     run_path,
     text_path,
 )
-from evalmark.reports.viewer.urls.queries import parse_count, query_string
 from evalmark.reports.viewer.urls.search_query import quoted
 
 from .grid import landing_path

@@ -15,7 +15,7 @@ from evalmark.reports.html.rich_text import RichText, rich_text
 from evalmark.reports.text.gate_marks import trials_decided
 from evalmark.reports.text.transcripts import failed_tool_calls
 from evalmark.reports.text.verdicts import column_score, raised_at, score_kind, score_text, shown_scores
-from evalmark.reports.viewer.urls.queries import CaseQuery
+from evalmark.reports.viewer.urls.case_query import CaseQuery
 from evalmark.stats.summary.summary import MetricSummary, Summary
 from evalmark.storage.queries.pages import NumberedResult
 

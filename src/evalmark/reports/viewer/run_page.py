@@ -13,8 +13,7 @@ from evalmark.core.case_titles import CaseTitles
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Mode, Score, Trial, Verdict
-from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import (
+from evalmark.reports.viewer.urls.case_query import (
     COLUMNS,
     DENSITIES,
     FLIPPED,
@@ -24,6 +23,7 @@ from evalmark.reports.viewer.urls.queries import (
     CaseQuery,
     parse_case_query,
 )
+from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject

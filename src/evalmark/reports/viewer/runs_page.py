@@ -14,7 +14,7 @@ from evalmark.core.values.run import Run, RunStatus
 from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import Spending, total_spending
 from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import RUN_COLUMNS, RUN_GROUPS, RunQuery, parse_run_query
+from evalmark.reports.viewer.urls.run_query import RUN_COLUMNS, RUN_GROUPS, RunQuery, parse_run_query
 
 from .live_updates import LiveUpdate, not_modified
 from .page_context import PageContext

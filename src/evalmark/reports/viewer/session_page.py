@@ -18,8 +18,9 @@ from evalmark.core.values.session import Span
 from evalmark.inputs.secrets.fields import MASK
 from evalmark.reports.html.escaping import page_text
 from evalmark.reports.html.timeline import TimelineStep, answer_timeline, span_step
+from evalmark.reports.viewer.urls.parameters import parse_count
 from evalmark.reports.viewer.urls.paths import decode_name, encode_query_name, session_path
-from evalmark.reports.viewer.urls.queries import SessionQuery, parse_count, parse_session_query
+from evalmark.reports.viewer.urls.session_query import SessionQuery, parse_session_query
 from evalmark.storage.sessions.pages import SessionPart
 from evalmark.storage.sessions.store import RecordedId
 from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, total_spending

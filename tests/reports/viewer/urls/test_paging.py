@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalmark.reports.viewer.urls.case_query import CaseQuery
 from evalmark.reports.viewer.urls.paging import Paging, page_at, start_of
-from evalmark.reports.viewer.urls.queries import CaseQuery
 
 SIZES = st.integers(1, 40)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.reports.viewer.urls.paths import decode_name, decode_query_name, encode_name, encode_query_name
-from evalmark.reports.viewer.urls.queries import SESSION_LABELS, SessionQuery, parse_session_query
+from evalmark.reports.viewer.urls.session_query import SESSION_LABELS, SessionQuery, parse_session_query
 from evalmark.storage.sessions.filter import LABEL_STATES, SessionFilter
 
 NAMES = st.text(max_size=100)

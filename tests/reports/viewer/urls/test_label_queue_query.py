@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.viewer.urls.queries import LabelQueueQuery, parse_label_queue_query
+from evalmark.reports.viewer.urls.label_queue_query import LabelQueueQuery, parse_label_queue_query
 from evalmark.tracing.annotations.queue import MAX_ITEMS
 
 NAMES = st.text(min_size=1, max_size=50)
