@@ -16,7 +16,7 @@ from evalmark.reports.html.metric_charts import ResultCharts, metric_charts, res
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.parameters import parse_count, query_string
 from evalmark.reports.viewer.urls.paths import run_path
-from evalmark.reports.viewer.urls.search_query import quoted
+from evalmark.reports.viewer.urls.search_terms import quoted
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
 from .background import Task, YieldingReader

@@ -27,7 +27,7 @@ from evalmark.reports.viewer.urls.paths import (
     run_path,
     text_path,
 )
-from evalmark.reports.viewer.urls.search_query import quoted
+from evalmark.reports.viewer.urls.search_terms import quoted
 
 from .grid import landing_path
 from .listed_metrics import ListedMetrics

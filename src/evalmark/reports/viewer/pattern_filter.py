@@ -8,7 +8,8 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.viewer.urls.case_query import CaseQuery
-from evalmark.reports.viewer.urls.search_query import SearchQuery, compile_pattern
+from evalmark.reports.viewer.urls.search_query import SearchQuery
+from evalmark.reports.viewer.urls.search_terms import compile_pattern
 from evalmark.storage.queries.filter import ResultFilter
 
 from .background import Task, figures_state

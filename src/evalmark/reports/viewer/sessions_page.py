@@ -12,7 +12,7 @@ from starlette.responses import Response
 from evalmark.core.values.label import about_span
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.urls.paths import encode_query_name, session_path
-from evalmark.reports.viewer.urls.search_query import short_number
+from evalmark.reports.viewer.urls.search_terms import short_number
 from evalmark.reports.viewer.urls.session_query import SESSION_LABELS, parse_session_query
 from evalmark.storage.sessions.pages import SessionLine
 from evalmark.tracing.annotations.labels import LabelSubject

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.viewer.urls.search_query import parse_search_query, quoted, score_range
+from evalmark.reports.viewer.urls.search_query import parse_search_query
+from evalmark.reports.viewer.urls.search_terms import quoted, score_range
 from evalmark.storage.queries.filter import ResultFilter
 
 METRICS = ("similarity", "is it polite", "correct")

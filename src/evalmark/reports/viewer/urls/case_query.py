@@ -21,7 +21,8 @@ from .parameters import (
     query_string,
 )
 from .paths import decode_query_name, encode_query_name
-from .search_query import FLIPPED_WORDS, LABEL_WORDS, VERDICT_WORDS, SearchQuery, parse_search_query, short_number
+from .search_query import SearchQuery, parse_search_query
+from .search_terms import FLIPPED_WORDS, LABEL_WORDS, VERDICT_WORDS, short_number
 
 SIZES = (25, 50, 100)
 """Rows per page; the second is the default."""

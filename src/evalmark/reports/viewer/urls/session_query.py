@@ -8,7 +8,7 @@ from evalmark.storage.sessions.filter import LABEL_STATES, LabelState, SessionFi
 
 from .parameters import parse_count, parse_date, parse_number, parse_text, query_string
 from .paths import decode_query_name, encode_query_name
-from .search_query import short_number
+from .search_terms import short_number
 
 SESSION_LABELS: Mapping[LabelState, str] = {
     "up": "good",
