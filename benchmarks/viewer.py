@@ -31,6 +31,7 @@ from rows import AddRow, add_json, row_output
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
+from evalmark.reports.viewer.static_files import static_files
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.totals import summary_text
@@ -261,6 +262,10 @@ def measure(path: Path, results: int, kept: Path, add_row: AddRow, targets: int 
             print(f"| {what} | {taken:.0f} | {again:.0f} | {spent:.0f} | {goal} | {size / 1_000:.0f} |", flush=True)
             note = f"first look; later {again:.0f} ms, {spent:.0f} of processor time; {size / 1_000:.0f} kB"
             add_row(what=what, found=taken, unit="ms", at_most=goal, note=note)
+        for file in static_files().values():
+            if not file.media_type.startswith("image/"):
+                print(f"| {file.name} of all pages | | | | | {len(file.body) / 1_000:.1f} |")
+                add_row(what=f"{file.name} of all pages", found=len(file.body) / 1_000, unit="kB")
         print(f"| the most memory it used, MB | | {server.memory():.0f} | | {MEMORY_GOAL} | |")
         add_row(what="the most memory it used", found=server.memory(), unit="MB", at_most=MEMORY_GOAL)
 
