@@ -28,7 +28,7 @@ _SHOWN: "Sequence[tuple[Verdict, str]]" = (
     ("unscored", "unscored"),
 )
 
-_ROOMY = 80
+_WIDE_TERMINAL = 80
 """The least width of a terminal that shows the time so far beside the time left."""
 
 
@@ -53,7 +53,7 @@ class Progress:
                 bar.BarColumn(bar_width=24),
                 bar.MofNCompleteColumn(table_column=whole),
                 bar.TextColumn("{task.fields[counts]}"),
-                *([bar.TimeElapsedColumn(table_column=whole.copy())] if console.width >= _ROOMY else []),
+                *([bar.TimeElapsedColumn(table_column=whole.copy())] if console.width >= _WIDE_TERMINAL else []),
                 bar.TimeRemainingColumn(compact=True, table_column=whole.copy()),
                 bar.TextColumn("{task.fields[left]}"),
             )

@@ -17,7 +17,7 @@ from .console import DEFAULT, TerminalStyle, column_gap, content_width, data_tab
 
 _KEY = 12
 """Characters of a call's key in a list."""
-_ROOMY = 80
+_WIDE_TERMINAL = 80
 """Least width of a terminal that shows dates, and how many calls are replayable."""
 _WIDEST = 30
 """Greatest width of the other columns."""
@@ -37,7 +37,7 @@ def recorded_models_screen(
 
 def _of_tool(tool: ToolCallSummary, style: TerminalStyle) -> dict[str, str]:
     cells = {"tool": tool.tool, "version": tool.version or DASH, "calls": f"{tool.calls:,}"}
-    return cells | ({"newest": _when(tool.newest)} if style.width >= _ROOMY else {})
+    return cells | ({"newest": _when(tool.newest)} if style.width >= _WIDE_TERMINAL else {})
 
 
 def _of_model(model: ModelCallSummary, style: TerminalStyle) -> dict[str, str]:
@@ -48,12 +48,12 @@ def _of_model(model: ModelCallSummary, style: TerminalStyle) -> dict[str, str]:
     cells = {
         "model": model.model,
         "calls": f"{model.calls:,}",
-        **({"replayable": f"{model.replayable:,}"} if style.width >= _ROOMY else {}),
+        **({"replayable": f"{model.replayable:,}"} if style.width >= _WIDE_TERMINAL else {}),
         "tokens in": f"{model.input_tokens:,}{more}" if has_tokens else "unknown",
         "tokens out": f"{model.output_tokens:,}{more}" if has_tokens else "unknown",
         "price": ", ".join(price) or DASH,
     }
-    return cells | ({"newest": _when(model.newest)} if style.width >= _ROOMY else {})
+    return cells | ({"newest": _when(model.newest)} if style.width >= _WIDE_TERMINAL else {})
 
 
 def recorded_calls_screen(calls: Sequence[Recording], style: TerminalStyle = DEFAULT, *, total: int = 0) -> str:
@@ -68,7 +68,7 @@ def recorded_calls_screen(calls: Sequence[Recording], style: TerminalStyle = DEF
 
 def _of_call(call: Recording, style: TerminalStyle) -> dict[str, str]:
     cells = {"key": call.key[:_KEY], "model": call.model}
-    if style.width >= _ROOMY:
+    if style.width >= _WIDE_TERMINAL:
         cells["created"] = _when(call.created)
     if style.width >= 100:
         cells["tokens in"] = DASH if call.input_tokens is None else f"{call.input_tokens:,}"

@@ -16,7 +16,7 @@ from evalmark.stats.summary.pareto import own_calls
 from evalmark.storage.queries.pages import NumberedResult
 
 from .grid import CellResults, GridColumn, verdict_shares
-from .grid_room import CellPlace
+from .grid_budget import CellPlace
 from .store_view import StoreView
 
 

@@ -39,8 +39,8 @@ from .grid import (
     runs_of_folder,
     set_name,
 )
+from .grid_budget import PageBudget
 from .grid_cells import ShownRow, shown_rows
-from .grid_room import PageRoom
 from .label_filter import only_labelled
 from .labels import LabelView, form_fields, label_views
 from .page_context import PageContext
@@ -204,12 +204,12 @@ def _table(
     matching = [row for row in grid.sorted_rows(query.order) if found is None or _is_found(row, grid, found)]
     rows = [row for row in matching if _is_shown(row, query.show)]
     columns = [grid.columns[number] for number in order]
-    room = PageRoom(
+    budget = PageBudget(
         columns=len(columns),
         scores=max((len(column.run.metrics) for column in columns), default=0),
         density=query.density,
     )
-    paging = Paging(total=len(rows), size=room.rows, requested=query.page)
+    paging = Paging(total=len(rows), size=budget.rows, requested=query.page)
     cells = [[row.cells[n] for n in order] for row in paging.part(rows)]
     shown = shown_rows(view, columns, cells, differences=query.differences)
     whole = [
@@ -225,7 +225,7 @@ def _table(
         "trade_offs": trade_offs,
         "best": _best(grid, trade_offs),
         "rows": shown,
-        "texts": room.texts(whole, len(shown)),
+        "texts": budget.texts(whole, len(shown)),
         "counts": {name: sum(_is_shown(row, name) for row in matching) for name in GRID_ROWS},
         "total": len(rows),
         "page": paging.page,

@@ -26,13 +26,13 @@ _TITLE = 160
 """Longest title of a case in characters; two lines of a narrow column."""
 _EXCERPT, _LINES = 560, 9
 """Most characters and lines of a text in a comfortable row."""
-_ROOM, _LEAST_ROOM, _ROW, _FIELD = 118_000, 10_000, 1_600, 120
+_BUDGET, _LEAST_TEXTS, _ROW, _FIELD = 118_000, 10_000, 1_600, 120
 """Bytes that rows of a page share, so that it loads at once; that texts have at least; of a row without its texts; and of a cell
 of a JSON field without its text. An unfolded row has all of its texts.
 """
 _ADDRESSES, _LONG_ADDRESS = 5, 60
 """Addresses with the filters and the order in each row, at most, and the characters from which only the title and a form have
-it; texts leave room for them.
+it; they count for the budget.
 """
 _SHORTEST = 100
 """Characters of a text that are always shown."""
@@ -138,15 +138,17 @@ def reading_rows(
     lengths = (min(longest, len(source_text(text))) for one in results for text in _texts(one.result))
     address = escape(replace(query, is_ordered=True).string())
     copies = 3 if is_long_address(query) else _ADDRESSES  # with those of the filters and menus
-    room = max(_LEAST_ROOM, _ROOM - len(results) * (_ROW + _FIELD * len(query.json_fields) + copies * len(address)))
-    longest = min(longest, fair_share(lengths, room)) if len(results) > 1 else longest
+    budget = max(
+        _LEAST_TEXTS, _BUDGET - len(results) * (_ROW + _FIELD * len(query.json_fields) + copies * len(address))
+    )
+    longest = min(longest, fair_share(lengths, budget)) if len(results) > 1 else longest
     while True:
         draw = _RowTexts(query.as_text, longest, lines, query.json_fields)
         rows = {one.number: draw.row(one.result, metrics[one.number], shown) for one in results}
         size = sum(map(_size, rows.values()))
-        if size <= room or len(results) == 1 or longest <= _SHORTEST:
+        if size <= budget or len(results) == 1 or longest <= _SHORTEST:
             return rows
-        longest = max(_SHORTEST, min(longest * 9 // 10, longest * room // size))  # much markup for little text
+        longest = max(_SHORTEST, min(longest * 9 // 10, longest * budget // size))  # much markup for little text
 
 
 def is_long_address(query: CaseQuery) -> bool:
@@ -154,13 +156,13 @@ def is_long_address(query: CaseQuery) -> bool:
     return len(replace(query, is_ordered=True).string()) > _LONG_ADDRESS
 
 
-def fair_share(lengths: Iterable[int], room: int) -> int:
-    """Return the greatest length at which all texts, cut to it, fit into a room.
+def fair_share(lengths: Iterable[int], budget: int) -> int:
+    """Return the greatest length at which all texts, cut to it, fit into a budget.
 
     >>> fair_share([10, 500, 600], 700), fair_share([10, 20], 700)
     (345, 64000)
     """
-    rest, ordered = room, sorted(lengths)
+    rest, ordered = budget, sorted(lengths)
     for number, length in enumerate(ordered):
         share = rest // (len(ordered) - number)
         if length > share:

@@ -29,7 +29,7 @@ from evalmark.tracing.annotations.labels import find_session_or_span, span_subje
 from .labels import LabelView, label_views
 from .page_context import PageContext
 
-_ROOM, _OF_A_STEP = 28_000, 1_000
+_BUDGET, _OF_A_STEP = 28_000, 1_000
 """Characters that the texts of all steps of a page share, and those of the labels and names below each."""
 
 
@@ -127,7 +127,7 @@ def _folded(steps: Sequence[Span], opened: str) -> list[Span]:
     """
     ordered = sorted(steps, key=lambda span: (f"span-{span.id}" != opened, span.error is None))
     sizes = accumulate(_OF_A_STEP + len(json.dumps(plain((span.input, span.output, span.error)))) for span in ordered)
-    return [span for span, size in zip(ordered, sizes, strict=True) if size > _ROOM and f"span-{span.id}" != opened]
+    return [span for span, size in zip(ordered, sizes, strict=True) if size > _BUDGET and f"span-{span.id}" != opened]
 
 
 def _redirect_to_session(context: PageContext, request: Request, reference: str) -> Response:

@@ -19,7 +19,7 @@ _FRAME, _HEAD, _ROW, _CELL, _SCORE = 14_000, 900, 900, 850, 170
 """Bytes of a page without its table, of a column's head, of a row's, and of a cell and a score without their texts."""
 _COMPACT_ROW, _COMPACT_CELL = 650, 900
 _TYPICAL = {"compact": 120, "": 250, "full": 500}
-"""Bytes of a text that the number of rows leaves room for."""
+"""Bytes of a text that the number of rows is computed for."""
 _LONGEST = {"compact": 240, "": 700, "full": 8_000}
 _SHORTEST = 60
 _LEAST_ROWS, _MOST_ROWS = 4, 50
@@ -39,10 +39,10 @@ class CellText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageRoom:
+class PageBudget:
     """The size of a page of so many columns and scores.
 
-    >>> [PageRoom(columns=n, scores=1, density="").rows for n in (1, 3, 6, 24)]
+    >>> [PageBudget(columns=n, scores=1, density="").rows for n in (1, 3, 6, 24)]
     [50, 27, 15, 4]
     """
 
@@ -64,16 +64,16 @@ class PageRoom:
         return _ROW + self.columns * (_CELL + _SCORE * self.scores)
 
     def texts(self, outputs: Sequence[tuple[CellPlace, Any]], rows: int) -> Mapping[CellPlace, CellText]:
-        """Draw the outputs of cells, all cut to the same length, so that together they have room on the page."""
-        room = max(_SHORTEST * len(outputs), _PAGE - _FRAME - self.columns * _HEAD - rows * self._row)
+        """Draw the outputs of cells, all cut to the same length, so that together they keep to the budget."""
+        budget = max(_SHORTEST * len(outputs), _PAGE - _FRAME - self.columns * _HEAD - rows * self._row)
         longest = _LONGEST[self.density]
-        longest = min(longest, fair_share((min(longest, len(source_text(value))) for _, value in outputs), room))
+        longest = min(longest, fair_share((min(longest, len(source_text(value))) for _, value in outputs), budget))
         while True:
             drawn = {place: self._drawn(value, longest) for place, value in outputs}
             size = sum(len(escape(text.html).encode("utf-8", "replace")) for text in drawn.values())
-            if size <= room or longest <= _SHORTEST:
+            if size <= budget or longest <= _SHORTEST:
                 return drawn
-            longest = max(_SHORTEST, min(longest * 9 // 10, longest * room // size))  # much markup for little text
+            longest = max(_SHORTEST, min(longest * 9 // 10, longest * budget // size))  # much markup for little text
 
     def _drawn(self, value: Any, longest: int) -> CellText:
         if self.density == "compact":
