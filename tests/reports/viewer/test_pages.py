@@ -593,7 +593,7 @@ def test_figures_of_a_large_finished_run_are_read_from_the_store_and_kept_in_it(
 def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_waits():
     figures, go, begun = BackgroundFigures(patience=60), threading.Event(), threading.Semaphore(0)
 
-    def work(patiently) -> bool:
+    def work(yielding) -> bool:
         begun.release()
         return go.wait(30)
 
@@ -601,11 +601,11 @@ def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_w
         return Task(kind=kind, names=(str(name),), state=0, trials=trials)
 
     for name in range(6):
-        assert figures.found(about("search", name), work) is None
+        assert figures.result(about("search", name), work) is None
     assert [begun.acquire(timeout=5) for _ in range(2)] == [True, True]
     assert not begun.acquire(timeout=0.05)
-    assert figures.found(about("search", 7, trials=1), lambda patiently: "small") == "small"
-    assert figures.found(about("run"), work) is None
+    assert figures.result(about("search", 7, trials=1), lambda yielding: "small") == "small"
+    assert figures.result(about("run"), work) is None
     assert begun.acquire(timeout=5)
     go.set()
     assert all(begun.acquire(timeout=5) for _ in range(4))

@@ -182,7 +182,7 @@ def test_figures_that_take_long_are_not_waited_for(store):
     keep(store, a_run(), [result(number) for number in range(30)])
 
     class Never(BackgroundFigures):
-        def found(self, about, work):
+        def result(self, about, work):
             return None
 
     app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Never(0)), POLICY.key, "")), policy=POLICY)
@@ -193,8 +193,8 @@ def test_labels_that_take_long_to_look_up_keep_no_picture_back(store):
     keep(store, a_run(), [result(number) for number in range(30)])
 
     class Half(BackgroundFigures):
-        def found(self, about, work):
-            return None if about.kind == "charts" else super().found(about, work)
+        def result(self, about, work):
+            return None if about.kind == "charts" else super().result(about, work)
 
     app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Half(60)), POLICY.key, "")), policy=POLICY)
     text = page(app, PICTURES)

@@ -76,9 +76,9 @@ def run_screen(
         if part.metrics or part.tally.errors or not has_unscored_outputs(summary):  # else the outputs below say it
             parts += [Text(""), *_part(part, summary, run.gate, layout, style)]
     parts += _left_out(summary, style)
-    parts += _listed("judges compared", agreement_rows(summary.agreements), style)
+    parts += _listed("judges compared", agreement_rows(summary.agreements))
     parts += output_screen(run, style) if has_unscored_outputs(summary) else worst_cases(run, summary, style)
-    parts += _listed("model calls", spent_lines(run), style)
+    parts += _listed("model calls", spent_lines(run))
     parts += [Text(""), *(Text(clean(remark)) for remark in style.remarks)]
     parts += [
         *_verdict(verdict),
@@ -167,7 +167,7 @@ def _part(
         return
     yield Text("")
     yield from metric_table(part, gate, layout, style)
-    yield from _listed("", all_remarks(part), style)
+    yield from _listed("", all_remarks(part))
     if len(summary.by_target) > 1 and any(result.verdict != "ungated" for result in summary.worst):
         return  # the worst cases below are of all targets
     rows = worst_rows(part, min(style.worst, _WORST_ROWS))
@@ -175,7 +175,7 @@ def _part(
         (metric, f"{case}: {verdict}  {one_line(reason, max(BRIEF_REASON, 3 * style.width))}")
         for metric, case, verdict, reason in rows
     ]
-    yield from _listed("worst verdicts", lines, style)
+    yield from _listed("worst verdicts", lines)
 
 
 def _left_out(summary: Summary, style: TerminalStyle) -> list[RenderableType]:
@@ -185,10 +185,10 @@ def _left_out(summary: Summary, style: TerminalStyle) -> list[RenderableType]:
         (group_place(group, summary), f"{group.tally.trials:,} {REASONS[why]}: {tally_text(group.tally)}")
         for group, why in left_out
     ]
-    return _listed("left out of the headline", lines, style)
+    return _listed("left out of the headline", lines)
 
 
-def _listed(heading: str, lines: Sequence[tuple[str, str]], style: TerminalStyle) -> list[RenderableType]:
+def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> list[RenderableType]:
     """Show lines under a heading; repeated topics are shown once."""
     if not lines:
         return []

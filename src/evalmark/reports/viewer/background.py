@@ -98,13 +98,13 @@ class BackgroundFigures:
         if store is not None and (stored := self.stored(run, store)) is not None:
             return stored
 
-        def compute(patiently: YieldingReader) -> RunFigures:
-            figures = figures_of(patiently(run))
+        def compute(yielding: YieldingReader) -> RunFigures:
+            figures = figures_of(yielding(run))
             if store is not None and store.is_writable and not goes_on and not task.is_short:
                 store.save_summary(run, summary_text(figures.summary))
             return figures
 
-        return self.found(task, compute)
+        return self.result(task, compute)
 
     def stored(self, run: Run, store: Store) -> RunFigures | None:
         """Return the figures that the store keeps of a large finished run; None if there are none.
@@ -125,7 +125,7 @@ class BackgroundFigures:
         self._stored.keep(key, figures)
         return figures
 
-    def found(self, task: Task, work: Callable[[YieldingReader], T]) -> T | None:
+    def result(self, task: Task, work: Callable[[YieldingReader], T]) -> T | None:
         """Return the result of `work`, done in a thread of its own; None while it runs.
 
         Raises:

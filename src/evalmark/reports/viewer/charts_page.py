@@ -102,8 +102,8 @@ def _gathered(view: StoreView, run: Run, summary: Summary, against: str) -> Resu
         kept=8,
     )
 
-    def gather(patiently: YieldingReader) -> ResultCharts:
+    def gather(yielding: YieldingReader) -> ResultCharts:
         all_labels = view.store.sessions.all_labels() if labels_version else []
-        return result_charts(patiently(run), summary, against, all_labels, view.store.recordings.prices)
+        return result_charts(yielding(run), summary, against, all_labels, view.store.recordings.prices)
 
-    return view.figures.found(task, gather)
+    return view.figures.result(task, gather)

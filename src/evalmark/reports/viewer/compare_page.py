@@ -124,7 +124,7 @@ def case_values(
 ) -> Mapping[str, Any]:
     """Values of the template for the cases."""
     metric = _metric(query.metric)
-    ranked = [case for case in prepared.telling(metric) if query.of in ("", case.cases.change.target)]
+    ranked = [case for case in prepared.ranked_cases(metric) if query.of in ("", case.cases.change.target)]
     filtered = [case for case in ranked if query.went in ("", case.went)]
     paging = Paging(total=len(filtered), size=SIZE, requested=query.page)
     changes = [case.went for case in ranked]

@@ -1,6 +1,6 @@
 """Comparisons of runs, computed in background threads."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -20,7 +20,7 @@ from evalmark.stats.comparison.trade_offs import Candidate, TradeOffs, trade_off
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.queries.pages import TargetCase
 
-from .background import Task
+from .background import Task, YieldingReader
 from .store_view import StoreView
 
 _OFFERED = 50
@@ -51,7 +51,7 @@ class PreparedComparison:
         names = dict.fromkeys(one.deciding.name for one in self.comparison.targets if one.moved)
         return [name or OVERALL for name in names] if any(names) else []
 
-    def telling(self, metric: str | None) -> Sequence[RankedCase]:
+    def ranked_cases(self, metric: str | None) -> Sequence[RankedCase]:
         """List the cases in display order, sorted once per metric."""
         if metric not in self._sorted:
             self._sorted[metric] = rank_cases(self.cases, metric)
@@ -75,12 +75,12 @@ def prepared_comparison(
     sides = [run] if baseline.id == run.id else [run, baseline]
     task = view.task("compared", sides, *(targets or ()))
 
-    def work(patiently: Callable[[Run], Run]) -> PreparedComparison:
-        comparison, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
+    def work(yielding: YieldingReader) -> PreparedComparison:
+        comparison, cases = compare_by_case(yielding(run), yielding(baseline), targets=targets)
         comparison = replace(comparison, rescore=comparison.rescore + view.flags) if comparison.rescore else comparison
         return PreparedComparison(comparison=comparison, cases=cases, flipped=_flipped(view, run, cases))
 
-    return view.figures.found(task, work)
+    return view.figures.result(task, work)
 
 
 def prepared_comparisons(view: StoreView, run: Run, baselines: Sequence[Run]) -> tuple[Comparison, ...] | None:
@@ -92,11 +92,11 @@ def prepared_comparisons(view: StoreView, run: Run, baselines: Sequence[Run]) ->
     passes = [len(baselines), *(1 for _ in baselines)]
     task = view.task("several baselines", [run, *baselines], passes=passes)
 
-    def work(patiently: Callable[[Run], Run]) -> tuple[Comparison, ...]:
-        found = compare_several(patiently(run), [patiently(one) for one in baselines])
+    def work(yielding: YieldingReader) -> tuple[Comparison, ...]:
+        found = compare_several(yielding(run), [yielding(one) for one in baselines])
         return tuple(replace(one, rescore=one.rescore + view.flags) if one.rescore else one for one in found)
 
-    return view.figures.found(task, work)
+    return view.figures.result(task, work)
 
 
 def prepared_trade_offs(view: StoreView, runs: Sequence[Run]) -> TradeOffs | None:
@@ -108,10 +108,10 @@ def prepared_trade_offs(view: StoreView, runs: Sequence[Run]) -> TradeOffs | Non
     task = view.task("trade-offs", runs, passes=[len(runs)] * len(runs))
     prices = view.store.recordings.prices
 
-    def work(patiently: Callable[[Run], Run]) -> TradeOffs:
-        return trade_offs([Candidate(name=run.id, run=patiently(run), prices=prices) for run in runs])
+    def work(yielding: YieldingReader) -> TradeOffs:
+        return trade_offs([Candidate(name=run.id, run=yielding(run), prices=prices) for run in runs])
 
-    return view.figures.found(task, work)
+    return view.figures.result(task, work)
 
 
 def best_of_run(view: StoreView, run: Run, trials: int, *, is_busy: bool) -> tuple[BestTargetText | None, bool]:
@@ -197,7 +197,7 @@ def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:
         state=(moment.runs, moment.newest, [one.run for one in moment.running]),
         trials=max((line.trials for line in view.lines(view.store.runs(1))), default=0),
     )
-    return view.figures.found(task, lambda patiently: baseline.baseline_of(view.store, reference, run))
+    return view.figures.result(task, lambda _: baseline.baseline_of(view.store, reference, run))
 
 
 def case_of(ranked: RankedCase, *, before: bool) -> TargetCase:

@@ -84,7 +84,7 @@ def prepared_grid(view: StoreView, runs: Sequence[Run]) -> Grid | None:
     def work(_: YieldingReader) -> Grid:
         return _grid(view, runs)
 
-    return view.figures.found(task, work)
+    return view.figures.result(task, work)
 
 
 def _grid(view: StoreView, runs: Sequence[Run]) -> Grid:

@@ -21,7 +21,7 @@ def only_labelled(view: StoreView, run: Run, query: CaseQuery, author: str) -> C
     labels = in_search | ({query.label} if query.label else set())
     if not labels:
         return query
-    thumbs_by_subject = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
+    thumbs_by_subject = thumbs_of(_of_current_outputs(view, run, view.store.sessions.labels_of_run(run.id)))
     found = {label: _filter_by_label(view, run, label, thumbs_by_subject, author) for label in labels}
     if query.label:
         also = (*query.conditions.also, found[query.label])
@@ -37,7 +37,7 @@ def _filter_by_label(
     return ResultFilter(without=numbers) if label in ("none", "not-mine") else ResultFilter(numbers=numbers)
 
 
-def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
+def _of_current_outputs(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
     """Keep labels of current outputs; a resumed run may have replaced some."""
     if not labels or view.store.run_progress(run.id).passes == 1:
         return labels

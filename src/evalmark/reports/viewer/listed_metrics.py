@@ -31,13 +31,13 @@ class ListedMetrics:
         if new:
             names = tuple(line.run.id for line in ended)
             task = Task(kind="metrics", names=names, state=[*map(_key, new)], trials=sum(line.trials for line in new))
-            self._view.figures.found(task, partial(self._compute, new))
+            self._view.figures.result(task, partial(self._compute, new))
         return {line.run.id: self._cache.get(_key(line)) for line in ended}
 
-    def _compute(self, lines: Sequence[RunLine], patiently: YieldingReader) -> bool:
+    def _compute(self, lines: Sequence[RunLine], yielding: YieldingReader) -> bool:
         for line in lines:
             try:
-                figures = figures_of(patiently(line.run))
+                figures = figures_of(yielding(line.run))
                 metrics = run_metrics(figures.summary, figures.verdict)
             except EvalmarkError:  # a result is damaged, or the run was deleted: its own page shows the error
                 metrics = _UNREADABLE

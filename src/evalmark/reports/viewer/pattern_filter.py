@@ -62,7 +62,7 @@ def _numbers(view: StoreView, run: Run, pattern: str, trials: int) -> frozenset[
     goes_on = run.status == "running"
     state = figures_state(run, trials)
     task = Task(kind="pattern", names=(run.id, pattern), state=state, trials=trials, or_earlier=goes_on)
-    return view.figures.found(task, lambda _: _search(view, run, pattern))
+    return view.figures.result(task, lambda _: _search(view, run, pattern))
 
 
 def _search(view: StoreView, run: Run, pattern: str) -> frozenset[int]:

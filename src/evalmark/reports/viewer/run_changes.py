@@ -57,45 +57,45 @@ class RunChanges:
         known = {key[:2] for key in self._known}
         new = [line for line in settled if (line.run.id, line.run.finished) not in known]
         task = Task(
-            kind="trends",
+            kind="changes",
             names=tuple(line.run.id for line in settled),
             state=(runs, [(line.run.status, line.run.finished) for line in settled]),
             trials=sum(line.trials for line in new),
         )
-        return self._view.figures.found(task, lambda patiently: self._found(settled, patiently))
+        return self._view.figures.result(task, lambda yielding: self._all(settled, yielding))
 
-    def _found(self, lines: Sequence[RunLine], patiently: YieldingReader) -> Mapping[str, RunChange]:
+    def _all(self, lines: Sequence[RunLine], yielding: YieldingReader) -> Mapping[str, RunChange]:
         recent = list(islice(self._view.every_run(), _LOOKED_AT))
         ids = {run.id for run in recent}
         changes = {
-            line.run.id: self._trend(line.run, choose_baseline(line.run, recent), patiently)
+            line.run.id: self._change(line.run, choose_baseline(line.run, recent), yielding)
             for line in lines
             if line.run.id in ids
         }
-        return {run: trend for run, trend in changes.items() if trend is not None}
+        return {run: change for run, change in changes.items() if change is not None}
 
-    def _trend(self, run: Run, baseline: Run | None, patiently: YieldingReader) -> RunChange | None:
+    def _change(self, run: Run, baseline: Run | None, yielding: YieldingReader) -> RunChange | None:
         earlier = () if baseline is None else (baseline.id, baseline.finished)
         return self._known.find(
-            (run.id, run.finished, *earlier), lambda: _trend_or_none(self._view, run, baseline, patiently)
+            (run.id, run.finished, *earlier), lambda: _change_or_none(self._view, run, baseline, yielding)
         )
 
 
-def _trend_or_none(view: StoreView, run: Run, baseline: Run | None, patiently: YieldingReader) -> RunChange | None:
+def _change_or_none(view: StoreView, run: Run, baseline: Run | None, yielding: YieldingReader) -> RunChange | None:
     try:
-        return None if baseline is None else _trend(view, run, baseline, patiently)
+        return None if baseline is None else _change(view, run, baseline, yielding)
     except EvalmarkError:  # a result is damaged, or a run was deleted: its own page shows the error
         return None
 
 
-def _trend(view: StoreView, run: Run, baseline: Run, patiently: YieldingReader) -> RunChange:
+def _change(view: StoreView, run: Run, baseline: Run, yielding: YieldingReader) -> RunChange:
     sides = view.lines([run, baseline])
     if sum(side.trials for side in sides) > TESTED:
         if not have_same_rules(run, baseline):  # the store counted each run by its own rules
             return RunChange(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
         counted = view.store.shared_trials(run, baseline, counted_only=any(side.left_out != 0 for side in sides))
         return RunChange(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
-    comparison = compare(patiently(run), patiently(baseline))
+    comparison = compare(yielding(run), yielding(baseline))
     only = comparison.targets[0] if len(comparison.targets) == 1 else None  # each target has a difference of its own
     overall = None if only is None else only.overall.difference
     value = None if overall is None else overall.value

@@ -115,7 +115,7 @@ class StoreView:
             with self._searching:  # one after the other, so that pages have a processor too
                 return self.store.search(run.id, unordered)
 
-        self.figures.found(_search_task(run, unordered), search)
+        self.figures.result(_search_task(run, unordered), search)
 
     def every_run(self) -> Iterator[Run]:
         """Iterate over the runs lazily, newest first."""

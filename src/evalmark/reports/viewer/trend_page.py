@@ -175,7 +175,7 @@ def _limits(view: StoreView, recent: Sequence[Run], lines: Sequence[RunLine]) ->
     names, state = tuple(run.id for run in runs), [run.finished for run in runs]
     task = Task(kind="limits", names=names, state=state, trials=trials)
     try:
-        series = view.figures.found(task, lambda patiently: metric_series([run_values(patiently(run)) for run in runs]))
+        series = view.figures.result(task, lambda yielding: metric_series([run_values(yielding(run)) for run in runs]))
     except EvalmarkError:  # a result is damaged, or a run was deleted: its own page shows the error
         return []
     return None if series is None else [newest_runs(one, MOST) for one in series]
