@@ -15,6 +15,7 @@ from evalmark.core.errors import (
     StoreBusyError,
     StoreError,
     StoreFullError,
+    TargetCallError,
     ToolError,
 )
 
@@ -33,5 +34,6 @@ __all__ = [
     "StoreBusyError",
     "StoreError",
     "StoreFullError",
+    "TargetCallError",
     "ToolError",
 ]

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import re
 import threading
 import time
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from evalmark import evaluate
+from evalmark.core.values.spending import priced_spending
 from evalmark.errors import ConfigError
 from evalmark.models.providers import command, workspace
+from evalmark.reports.viewer.runs_page import models_of
 from evalmark.store import open_store
 
 TOKEN = "tok-3984-abcdef-9912"  # noqa: S105  of nobody
@@ -73,15 +76,32 @@ def outputs(run="last"):
         return {r.trial.case.id: r.output for r in store.run(run).results}
 
 
-def test_a_run_with_recorded_replies_alone_cost_nothing_in_the_list(evalmark, service, monkeypatch):
-    service.answer = lambda path, body, number: (200, {}, b'{"answer": "WHY"}')
+def test_a_service_is_no_model_so_that_it_has_a_cost_only_where_it_reports_one(evalmark, service, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("SUPPORT_TOKEN", TOKEN)
-    for _ in range(2):
-        evalmark("run", suite(ASK.format(url=service.url).replace(", cost: $.cost", "")))
-    lines = evalmark("list").out.splitlines()[2:4]
-    assert [("$0" in line, "unknown" in line) for line in lines] == [(True, False), (False, True)]
-    assert [run["cost"] for run in json.loads(evalmark("list", "--json").out)] == [0.0, None]
+    reports = evalmark("run", suite(ASK.format(url=service.url)))
+    silent = evalmark("run", suite(ASK.format(url=service.url).replace(", cost: $.cost", "")), "--replay", "record")
+    assert "2 calls · $0.5" in reports.out
+    assert "2 calls\n" in silent.out
+    assert "unknown" not in reports.out + silent.out
+    assert [run["cost"] for run in json.loads(evalmark("list", "--json").out)] == [None, 0.5]
+
+
+def test_a_command_is_called_a_model_nowhere(evalmark, world):
+    script("worse.sh", 'read q; [ "$q" = how ] && exit 3; echo "$q"')
+    path = suite("{command: [./worse.sh], name: worse}")
+    found = evalmark("run", path, "-o", "run.md", "-o", "run.html", "-o", "run.json")
+    listed = evalmark("list")
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        run = store.run("last")
+        (unfinished,) = store.spending(run.id)  # of a run that was interrupted, only the store knows it
+        keys = {key for result in run.results for key in result.output.metadata["calls"]}
+        assert (models_of(run, run.spending), priced_spending(run.spending), unfinished.is_model) == ([], [], False)
+        assert store.recordings.prices(keys) == {}
+    assert "TargetCallError: worse: exited with status 3" in found.out
+    for text in (found.out, listed.out, *(Path(f"run.{ending}").read_text() for ending in ("md", "html"))):
+        assert not re.search("model call|ModelCall|price unknown|tokens unknown", text, re.IGNORECASE)
+    assert '"is_model":false' in Path("run.json").read_text()
 
 
 ASK = '{{http: {{url: "{url}/ask", headers: {{Authorization: "Bearer ${{SUPPORT_TOKEN}}"}}, body: {{question: "{{{{input}}}}"}}, output: $.answer, cost: $.cost}}}}'

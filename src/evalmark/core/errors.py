@@ -77,6 +77,10 @@ class ModelCallError(ModelError):
         return _rebuild, (type(self), self.args, self.fault), self.__dict__
 
 
+class TargetCallError(ModelCallError):
+    """A call of an HTTP service or a command under test failed."""
+
+
 def _rebuild(kind: "type[ModelCallError]", arguments: "tuple[str]", fault: "CallFault") -> ModelCallError:
     return kind(*arguments, fault=fault)
 

@@ -48,10 +48,20 @@ def tokens(spent: Spending) -> str:
 
 
 def spent_lines(run: Run) -> list[tuple[str, str]]:
-    """Make one (model, text) pair for each model, and one for the total if there are several models."""
+    """Make one (name, text) pair for each model, service and command, and one for the total of several models."""
     found = [(one_line(spent.model), _line(spent)) for spent in run.spending]
-    return [*found, ("in all", _line(total_spending(run.spending)))] if len(found) > 1 else found
+    models = [spent for spent in run.spending if spent.is_model]
+    total = ("in all" if len(models) == len(found) else "all models", _line(total_spending(models)))
+    return [*found, total] if len(models) > 1 else found
+
+
+def spent_title(run: Run) -> str:
+    """Return the heading of the lines: not every call is one to a model."""
+    return "Model calls" if all(spent.is_model for spent in run.spending) else "Calls"
 
 
 def _line(spent: Spending) -> str:
-    return " · ".join(filter(None, (calls(spent), tokens(spent), cost(spent))))
+    has_tokens = spent.is_model or spent.unknown_usage < spent.calls
+    has_cost = spent.is_model or spent.cost is not None
+    parts = calls(spent), tokens(spent) if has_tokens else "", cost(spent) if has_cost else ""
+    return " · ".join(filter(None, parts))

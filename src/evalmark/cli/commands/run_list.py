@@ -178,5 +178,6 @@ def _values(listed: "ListedRun") -> Mapping[str, Any]:
 
 def _cost(spending: "Sequence[Spending]") -> Mapping[str, Any]:
     """Return the known cost, None for a run that called no model through evalmark, and how many calls it leaves out."""
-    spent = spendings.total_spending(spending)
-    return {"cost": spendings.known_cost(spent) if spending else None, "calls_of_unknown_cost": spent.unknown_cost}
+    priced = spendings.priced_spending(spending)
+    spent = spendings.total_spending(priced)
+    return {"cost": spendings.known_cost(spent) if priced else None, "calls_of_unknown_cost": spent.unknown_cost}

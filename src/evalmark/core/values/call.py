@@ -64,6 +64,15 @@ class Request:
 
 
 @lru_cache(maxsize=256)
+def is_model(identity: str) -> bool:
+    """Return whether an identity is that of a model, and not of an HTTP service or a command under test.
+
+    >>> is_model("openai/gpt@https://api.openai.com/v1"), is_model("command/worse@9f86d081")
+    (True, False)
+    """
+    return not identity.startswith(("command/", "http/service@"))
+
+
 def _key_prefix(identity: str) -> "_Hash":
     """Return the digest with which every key of a model begins (cached, since there are few models)."""
     return digest_of((canonical(KEY_VERSION), canonical(identity)))
@@ -167,6 +176,11 @@ class Call:
     def can_be_replayed(self) -> bool:
         """Whether the reply may be used again; errors and truncated, refused, filtered, empty or masked replies may not."""
         return self.reply is not None and self.reply.status == "ok" and not self.masked
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether a model was called, and not a service or a command under test."""
+        return is_model(self.identity)
 
     @property
     def computed_key(self) -> str:

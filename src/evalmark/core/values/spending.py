@@ -1,7 +1,7 @@
 """The calls, tokens and cost of models, and their sums."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 
 from .call import Reply
@@ -31,9 +31,11 @@ class Spending:
     """US dollars of the calls with a known price; None if there are none."""
     unknown_cost: int = 0
     """Calls with an unknown price; `cost` leaves them out."""
+    is_model: bool = field(default=True, repr=False)
+    """Whether it is a model: an HTTP service or a command under test is none, and few report tokens or a cost."""
 
 
-_NUMBERS = tuple(field.name for field in fields(Spending) if field.name not in ("model", "cost"))
+_NUMBERS = tuple(one.name for one in fields(Spending) if one.name not in ("model", "cost", "is_model"))
 _numbers = attrgetter(*_NUMBERS)
 
 
@@ -48,7 +50,18 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
     known = [one.cost for one in each if one.cost is not None]
     sums = map(sum, zip(*map(_numbers, each), strict=True))
     # Without any spending there are no sums, and every field keeps its default 0.
-    return Spending(model=model, cost=sum(known) if known else None, **dict(zip(_NUMBERS, sums, strict=False)))
+    is_model = all(one.is_model for one in each)
+    cost = sum(known) if known else None
+    return Spending(model=model, cost=cost, is_model=is_model, **dict(zip(_NUMBERS, sums, strict=False)))
+
+
+def priced_spending(spent: Iterable[Spending]) -> list[Spending]:
+    """Leave out services and commands that report no cost: what they cost is no matter of calls to models.
+
+    >>> [one.model for one in priced_spending([Spending(model="a"), Spending(model="b", is_model=False)])]
+    ['a']
+    """
+    return [one for one in spent if one.is_model or one.cost is not None]
 
 
 def known_cost(spent: Spending) -> float | None:

@@ -10,7 +10,7 @@ from evalmark.core.fair_queue import FairQueue
 from evalmark.core.money import money
 from evalmark.core.protocols import ChatModel
 from evalmark.core.text import count
-from evalmark.core.values.call import Attempt, Reply, Request
+from evalmark.core.values.call import Attempt, Reply, Request, is_model
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
 
 from .prices import Prices
@@ -91,6 +91,8 @@ class Meter:
         self._prices = prices or Prices()
         # Cached replies of earlier passes are not counted again.
         self._tallies = {spent.model: ModelUsage(added=[replace(spent, replayed=0)]) for spent in earlier}
+        self.services = {spent.model for spent in earlier if not spent.is_model}
+        """What is called as a model is, and is none."""
         self._extra_notes: dict[str, None] = {}
         self._queue: FairQueue[CallEstimate] = FairQueue(self._admit_now, self.release)
         replies = sum(spent.calls for spent in earlier)
@@ -197,7 +199,10 @@ class Meter:
 
     def spending(self) -> tuple[Spending, ...]:
         """The spending of the run by model, all its passes together."""
-        return tuple(replace(tally.total(), replayed=tally.replayed) for tally in self._tallies.values())
+        return tuple(
+            replace(tally.total(), replayed=tally.replayed, is_model=name not in self.services)
+            for name, tally in self._tallies.items()
+        )
 
     def notes(self) -> tuple[str, ...]:
         """Notes for the report: models that changed during the run, and masked replies."""
@@ -320,6 +325,8 @@ class MeteredModel:
     def __init__(self, model: ChatModel, meter: Meter) -> None:
         self.name, self.identity = model.name, model.identity
         self._model, self._meter = model, meter
+        if not is_model(model.identity):
+            meter.services.add(model.name)
 
     async def __call__(self, request: Request) -> Reply:
         """Wait until the budget admits the call, then call the model. Raises what the model raises.

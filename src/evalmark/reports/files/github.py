@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from evalmark.core.money import spent_lines
+from evalmark.core.money import spent_lines, spent_title
 from evalmark.core.text import clean, cut, one_line
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result
@@ -68,7 +68,7 @@ def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
         yield "".join(group_markdown(group, summary, run.gate))
     yield from outputs_markdown(run) if has_unscored_outputs(summary) else ()
     yield "".join(markdown_list("### Judges compared", agreement_rows(summary.agreements)))
-    yield "".join(markdown_list("### Model calls", spent_lines(run) if options.times else []))
+    yield "".join(markdown_list(f"### {spent_title(run)}", spent_lines(run) if options.times else []))
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
     worst = [result for result in summary.worst if result.verdict in _NOT_PASSED]
     total = summary.total.failed + summary.total.errors + summary.total.unscored

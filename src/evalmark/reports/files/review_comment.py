@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from hashlib import sha256
 
-from evalmark.core.money import spent_lines
+from evalmark.core.money import spent_lines, spent_title
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text import comparison as comparison_text
@@ -92,7 +92,7 @@ def _parts(run: Run, summary: Summary | None, options: ReportOptions) -> Iterato
         yield from comparison_body(comparison, limit=MOST_CASES)
     yield from outputs_markdown(run) if has_unscored_outputs(summary) else ()
     yield from _worst_cases(run, summary)
-    yield "".join(markdown_list("#### Model calls", spent_lines(run)))
+    yield "".join(markdown_list(f"#### {spent_title(run)}", spent_lines(run)))
     yield from (f"> {markdown_text(one_line(note, 500))}\n\n" for note in run.notes[:_MOST_NOTES])
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 from itertools import chain, islice
 from pathlib import Path
 
-from evalmark.core.money import spent_lines
+from evalmark.core.money import spent_lines, spent_title
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.html.assets import script, standalone_values, timeline_style
@@ -140,7 +140,7 @@ def endings(summary: Summary) -> list[tuple[str, int]]:
 
 def _more(run: Run, summary: Summary, options: ReportOptions) -> list[tuple[str, Sequence[tuple[str, str]]]]:
     spending = spent_lines(run) if options.times else []
-    return [("Judges compared", agreement_rows(summary.agreements)), ("Model calls", spending)]
+    return [("Judges compared", agreement_rows(summary.agreements)), (spent_title(run), spending)]
 
 
 def _head(name: str, run: Run) -> str | None:

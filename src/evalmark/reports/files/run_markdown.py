@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from evalmark.core.money import spent_lines
+from evalmark.core.money import spent_lines, spent_title
 from evalmark.core.values.run import Run
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text import titles
@@ -40,7 +40,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: ReportOptions
     elif summary.worst:
         yield "### Worst cases\n\n"
         yield from (case_markdown(result, run, deciding_scores(result, summary.missed)) for result in summary.worst)
-    yield from markdown_list("### Model calls", spent_lines(run) if options.times else [])
+    yield from markdown_list(f"### {spent_title(run)}", spent_lines(run) if options.times else [])
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
     facts = trial_counts(summary)
     if options.times:

@@ -132,6 +132,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "variance_text": variance,
         "verdict_text": verdicts,
         "spent_lines": money.spent_lines,
+        "spent_title": money.spent_title,
         "sparklines": sparklines,
         "rich_text": rich_text,
         "segments": segments,

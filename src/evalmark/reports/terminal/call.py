@@ -81,7 +81,7 @@ def _reply_fields(call: Call) -> Iterator[tuple[str, Any]]:
     yield from (("tool call", {"name": tool.name, "arguments": tool.arguments}) for tool in reply.tool_calls)
     if reply.model and reply.model != call.model:
         yield "answered by", reply.model + (f", {reply.system_fingerprint}" if reply.system_fingerprint else "")
-    yield "took", _took(reply)
+    yield "took", _took(reply, of_model=call.is_of_model)
     yield from _attempts(reply)
     if reply.headers:
         yield "headers", reply.headers
@@ -95,9 +95,11 @@ def _attempts(reply: Reply) -> Iterator[tuple[str, Any]]:
             yield "", attempt.body
 
 
-def _took(reply: Reply) -> str:
-    cost = "price unknown" if reply.cost is None else money(reply.cost)
+def _took(reply: Reply, *, of_model: bool) -> str:
     seconds = [] if reply.seconds is None else [duration(reply.seconds)]
+    if not of_model and reply.cost is None:
+        return " · ".join([*(["cached"] if reply.replayed else []), *seconds])
+    cost = "price unknown" if reply.cost is None else money(reply.cost)
     paid = [f"$0 now, {cost} when it was sent"] if reply.replayed else [cost]
     return " · ".join([tokens_used(reply.usage), *paid, *seconds])
 

@@ -12,7 +12,7 @@ from evalmark.core.money import cost
 from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Result
-from evalmark.core.values.spending import Spending, total_spending
+from evalmark.core.values.spending import Spending, priced_spending, total_spending
 from evalmark.reports.text import changed_cases, judges, numbers, titles
 from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.change_words import CASE_WORDS, OUTCOME_KINDS
@@ -78,7 +78,7 @@ def _eval(
     head.append(f" on {one_line(target, 200)}" if target else "")
     head.append(exclusion_text(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
-    all_of_it = total_spending(spent)
+    all_of_it = total_spending(priced_spending(spent))
     yield title_line(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
     ending = Text(tally_text(group.tally, gate) or "not gated", style=color)
     yield indented(ending)

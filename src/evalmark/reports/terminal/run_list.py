@@ -10,7 +10,7 @@ from rich.text import Text
 from evalmark.core.money import money
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run, RunTotals
-from evalmark.core.values.spending import Spending, known_cost, total_spending
+from evalmark.core.values.spending import Spending, known_cost, priced_spending, total_spending
 from evalmark.reports.text.numbers import GAP, rate, share_interval
 from evalmark.reports.text.titles import planned_of, trials_of
 from evalmark.stats.inference.intervals import Interval
@@ -131,9 +131,10 @@ def _part(run: Run, trials: int) -> str:
 
 
 def _cost(spending: Sequence[Spending]) -> str:
-    if not spending:
+    priced = priced_spending(spending)
+    if not priced:
         return ""
-    spent = total_spending(spending)
+    spent = total_spending(priced)
     amount = known_cost(spent)
     if amount is None:
         return "unknown"

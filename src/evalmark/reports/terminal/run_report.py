@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from evalmark.core.money import spent_lines
+from evalmark.core.money import spent_lines, spent_title
 from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Gate, Run
 from evalmark.reports.text.change_words import OUTCOME_KINDS, OUTCOME_SIGNS, OUTCOME_WORDS
@@ -78,7 +78,7 @@ def run_screen(
     parts += _left_out(summary, style)
     parts += _listed("judges compared", agreement_rows(summary.agreements))
     parts += output_screen(run, style) if has_unscored_outputs(summary) else worst_cases(run, summary, style)
-    parts += _listed("model calls", spent_lines(run))
+    parts += _listed(spent_title(run).lower(), spent_lines(run))
     parts += [Text(""), *(Text(clean(remark)) for remark in style.remarks)]
     parts += [
         *_verdict(verdict),

@@ -12,7 +12,7 @@ from evalmark.core.money import money
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run, RunStatus
 from evalmark.core.values.session import seconds_between
-from evalmark.core.values.spending import Spending, total_spending
+from evalmark.core.values.spending import Spending, priced_spending, total_spending
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.run_query import RUN_COLUMNS, RUN_GROUPS, RunQuery, parse_run_query
 
@@ -177,15 +177,16 @@ def judges_of(run: Run) -> list[str]:
 def models_of(run: Run, spending: Sequence[Spending]) -> list[str]:
     """List the models that a run called, without those that only judge: a target on a model ends with its name."""
     judges, targets = judges_of(run), run.target.split(", ")
-    called = dict.fromkeys(one_line(one.model) for one in spending)
+    called = dict.fromkeys(one_line(one.model) for one in spending if one.is_model)
     return [name for name in called if name not in judges or any(one.endswith(name) for one in targets)]
 
 
 def cost_of(line: RunLine) -> str:
     """Format the cost of a run's calls; empty without calls."""
-    if not line.spending:
+    spending = priced_spending(line.spending)
+    if not spending:
         return ""
-    spent = total_spending(line.spending)
+    spent = total_spending(spending)
     known = "" if spent.cost is None else money(spent.cost)
     return f"{known} + unknown" if known and spent.unknown_cost else known or "unknown"
 

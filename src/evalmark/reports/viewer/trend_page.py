@@ -13,7 +13,7 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.money import money
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
-from evalmark.core.values.spending import total_spending
+from evalmark.core.values.spending import priced_spending, total_spending
 from evalmark.reports.html.trend_chart import (
     BY_RATE,
     BY_TAG,
@@ -227,7 +227,7 @@ def _panel_line(
 
 def _cost_point(line: RunLine) -> PanelPoint | None:
     """Return what a trial cost; None if a price is unknown, or cached replies made the run cheaper."""
-    spent = total_spending(line.spending)
+    spent = total_spending(priced_spending(line.spending))
     if spent.cost is None or spent.unknown_cost or spent.replayed or not line.trials:
         return None
     return PanelPoint(value=spent.cost / line.trials, text=money(spent.cost / line.trials))
@@ -235,7 +235,7 @@ def _cost_point(line: RunLine) -> PanelPoint | None:
 
 def _token_point(line: RunLine) -> PanelPoint | None:
     """Return the tokens of a trial; None if a call did not report them, or cached replies left some out."""
-    spent = total_spending(line.spending)
+    spent = total_spending(one for one in line.spending if one.is_model)
     tokens = spent.input_tokens + spent.output_tokens
     if not tokens or spent.unknown_usage or spent.replayed or not line.trials:
         return None

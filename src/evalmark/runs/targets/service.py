@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from evalmark.core.errors import ConfigError
+from evalmark.core.errors import ConfigError, ModelCallError, TargetCallError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -58,11 +58,16 @@ class ServiceTarget:
 
         Raises:
             ConfigError: the case lacks a value that a template needs.
-            ModelCallError: the call failed.
+            TargetCallError: the call failed.
             RunStoppedError: no further call may be made in this run.
         """
         started = time.perf_counter()
-        reply = await self.model(self.request(case))
+        try:
+            reply = await self.model(self.request(case))
+        except ModelCallError as error:
+            failed = TargetCallError(str(error), fault=error.fault)
+            failed.__dict__.update(error.__dict__)
+            raise failed from error
         waited = None
         if reply.seconds is not None and not reply.replayed:
             waited = max(0.0, time.perf_counter() - started - reply.seconds)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalmark.core.values.call import Call
+from evalmark.core.values.call import Call, is_model
 from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
@@ -55,7 +55,15 @@ def spending(db: Connection, run: int) -> tuple[Spending, ...]:
     """Return what a run has spent in all its passes, one entry for each model, without replayed calls."""
     query = f"select model, {', '.join(_NAMES)} from spent where run = ? order by model"  # noqa: S608  columns
     rows: list[tuple[Any, ...]] = db.execute(query, (run,)).fetchall()
-    return tuple(Spending(model=from_sql(model), **dict(zip(_NAMES, sums, strict=True))) for model, *sums in rows)
+    return tuple(
+        Spending(model=from_sql(name), **dict(zip(_NAMES, sums, strict=True)), is_model=_is_model(db, name))
+        for name, *sums in rows
+    )
+
+
+def _is_model(db: Connection, name: str | bytes) -> bool:
+    identity = db.execute("select identity from call where model = ? limit 1", (name,)).get
+    return identity is None or is_model(str(from_sql(identity)))
 
 
 def forget(db: Connection, run: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from evalmark.core.errors import StoreError
-from evalmark.core.values.call import Call
+from evalmark.core.values.call import Call, is_model
 from evalmark.core.values.tool import ToolRecording
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import from_sql, sql_text, to_json
@@ -98,18 +98,25 @@ class RecordingFilter:
 def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float | None]]:
     """Return the model and the cost in US dollars of each call; tool calls are left out, they have no price.
 
+    So are calls of services and commands that reported no cost; those that did have no model.
+
     The cost is None if it is unknown; the model is empty if the call is no longer recorded.
     """
     texts = [sql_text(key) for key in keys]
     found: dict[str, tuple[str, float | None]] = {}
-    tools: set[str] = set()
+    others: set[str] = set()
     for first in range(0, len(texts), _AT_ONCE):
         part = texts[first : first + _AT_ONCE]
         places = ", ".join("?" * len(part))
-        rows = db.execute(f"select key, model, cost from call where key in ({places})", part).fetchall()  # noqa: S608  places
-        found |= {from_sql(key): (from_sql(model), cost) for key, model, cost in rows}
-        tools |= {from_sql(key) for (key,) in db.execute(f"select key from tool_call where key in ({places})", part)}  # noqa: S608
-    return {key: found.get(key, ("", None)) for key in keys if key not in tools or key in found}
+        query = f"select key, model, cost, identity from call where key in ({places})"  # noqa: S608  places
+        for key, model, cost, identity in db.execute(query, part).fetchall():
+            name = from_sql(model) if is_model(str(from_sql(identity))) else ""
+            if name or cost is not None:
+                found[from_sql(key)] = name, cost
+            else:
+                others.add(from_sql(key))
+        others |= {from_sql(key) for (key,) in db.execute(f"select key from tool_call where key in ({places})", part)}  # noqa: S608
+    return {key: found.get(key, ("", None)) for key in keys if key not in others or key in found}
 
 
 def exported_calls(db: Connection, path: StoreLocation, filters: RecordingFilter) -> Iterator[Call | ToolRecording]:

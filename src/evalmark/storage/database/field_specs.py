@@ -156,6 +156,7 @@ _SPENDING = Spec(
         "unknown_usage": _SUM,
         "cost": _NUMBER,
         "unknown_cost": _SUM,
+        "is_model": _TRUTH._replace(skip=True),
     }
 )
 RUN = Spec(
