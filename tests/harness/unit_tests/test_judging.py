@@ -223,7 +223,7 @@ def test_other_bars_of_the_strategy_are_no_change_of_what_is_tested(world, now, 
     before, run = test(then), test(now)
     found = compare(run, before)
     assert found.outcome == "same"
-    assert f"`positive` was {then:g} and is now {now:g}" in found.warnings[0]
+    assert f"the threshold positive was {then:g} and is now {now:g}" in found.warnings[0]
     overall = found.targets[0].overall
     assert (
         overall.before == overall.now == summarise(run).total.pass_rate.value != summarise(before).total.pass_rate.value

@@ -705,3 +705,8 @@ def test_each_bar_of_a_histogram_leads_to_as_many_cases_as_it_counts(store, targ
     assert counts == [2, 1, 3, 2, 4, *[len(values) for _ in targets[1:]]], (
         "a score just below an edge counts above it, as for a threshold"
     )
+
+
+def test_code_in_notes_of_a_run_is_shown_as_code(store):
+    run = keep(store, a_run(notes=("The other shards; `evalmark merge` combines <b>them</b>.",)), [result(1)])
+    assert "<code>evalmark merge</code> combines &lt;b&gt;them&lt;/b&gt;." in page(shown(store), f"/runs/{run.id}")

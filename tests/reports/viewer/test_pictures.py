@@ -141,11 +141,26 @@ def test_targets_are_drawn_by_what_their_own_calls_cost(store):
     assert "Cost against similarity" in pictures(page(shown(store), f"{PICTURES}?quality=similarity"))
 
 
-def test_where_no_cost_is_known_nothing_is_drawn_and_that_is_said(store):
-    several(store, {"one": None, "two": None})
+@pytest.mark.parametrize(
+    ("prices", "said"),
+    [
+        pytest.param(
+            {"one": None, "two": None}, "What calls of one, two cost is unknown, so there is no chart.", id="no price"
+        ),
+        pytest.param({"command/one@1f": None}, "", id="a command, which is no model"),
+        pytest.param({}, "", id="a function, which calls no model"),
+    ],
+)
+def test_where_no_cost_is_known_one_sentence_says_how_to_set_prices_of_models(store, prices, said):
+    if prices:
+        several(store, prices)
+    else:
+        keep(store, a_run(), [result(number) for number in range(9)])
     text = page(shown(store), PICTURES)
     assert not [name for name in pictures(text) if name.startswith("Cost")]
-    assert "No target has both a known cost and a known quality" in words(text)
+    assert ("Cost against quality" in text) is bool(said)
+    assert said in words(text)
+    assert 'class="pair costs"' not in text
 
 
 @pytest.mark.parametrize(

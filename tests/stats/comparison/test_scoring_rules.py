@@ -188,7 +188,7 @@ def test_the_bars_of_the_cosine_rule_are_those_of_the_newer_run(now, then):
     found = compare(of("now", now), of("then", then))
     assert found.outcome == "same"
     assert found.targets[0].overall.before == found.targets[0].overall.now == (1.0 if now == 0.3 else 0.5)
-    assert f"`positive` was {then:g} and is now {now:g}" in found.warnings[0]
+    assert f"the threshold positive was {then:g} and is now {now:g}" in found.warnings[0]
     with_threshold = replace(of("now", now), metrics=(sim(0.4, own_thresholds={"positive": now, "negative": 0.1}),))
     anew = replace(
         with_threshold,

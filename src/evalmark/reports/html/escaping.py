@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from evalmark.core.values.plain_data import plain
 
@@ -15,6 +15,7 @@ _MOST_MARKED = 200
 _ODD = re.compile(
     "\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+_CODE = re.compile(r"`([^`\n]+)`")
 _PICTURES = 0x2400
 """First of Unicode's control pictures."""
 
@@ -74,6 +75,18 @@ def inner_text(text: str) -> Markup:
     """
     text = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return Markup(text)  # noqa: S704  escaped above
+
+
+def coded(sentence: str) -> Markup:
+    """Escape a sentence of evalmark, with its code, which stands between backticks, as code.
+
+    >>> print(coded("Label some with `evalmark view`, not <b>."))
+    Label some with <code>evalmark view</code>, not &lt;b&gt;.
+    """
+    parts = _CODE.split(visible(sentence))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
 
 
 def page_text(value: Any) -> PageText:

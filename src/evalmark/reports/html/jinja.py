@@ -36,7 +36,7 @@ from evalmark.reports.text.word_changes import merge_changes, shorten_common
 
 from . import sparklines
 from .assets import SHORTCUTS
-from .escaping import breakable, page_text, segments, visible, wrap_change
+from .escaping import breakable, coded, page_text, segments, visible, wrap_change
 from .markdown import plain_beginning
 from .rich_text import rich_text
 from .timeline import timeline_title
@@ -97,6 +97,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
     )
     made.filters |= {
         "breakable": breakable,
+        "coded": coded,
         "text": page_text,
         "line": one_line,
         "beginning": cut_at_word,

@@ -59,6 +59,8 @@ def _shown(
 ) -> Mapping[str, Any]:
     kinds = charts.kinds if charts else {}
     measures = qualities(summary)
+    costs = charts.costs if charts else ()
+    has_costs = any(target.cost is not None for target in costs)
     measure = quality if quality in measures else next(iter(measures), "")
     return {
         "charts": charts,
@@ -66,8 +68,9 @@ def _shown(
         "flips": draw_flips(summary),
         "measures": list(measures),
         "measure": measure,
-        "cost": draw_costs(summary, charts.costs, measure, measures[measure]) if charts and measure else None,
-        "costs": cost_table(charts.costs) if charts and charts.costs else None,
+        "cost": draw_costs(summary, costs, measure, measures[measure]) if measure else None,
+        "costs": cost_table(costs) if has_costs else None,
+        "unpriced": [] if has_costs else sorted({model for target in costs for model in target.models}),
         "are_comparable": are_comparable(summary),
     }
 

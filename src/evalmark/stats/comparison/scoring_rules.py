@@ -438,7 +438,7 @@ def _changed_thresholds(now: Metric, before: Metric) -> str:
         if before.own_thresholds.get(name) != now.own_thresholds.get(name)
     ]
     return " and ".join(
-        f"`{name}` was {_format_threshold(before.own_thresholds.get(name))} and is now {_format_threshold(now.own_thresholds.get(name))}"
+        f"the threshold {name} was {_format_threshold(before.own_thresholds.get(name))} and is now {_format_threshold(now.own_thresholds.get(name))}"
         for name in names
     )
 
