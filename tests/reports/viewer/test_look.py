@@ -1,9 +1,11 @@
 """The style of the pages: colours held to what WCAG 2.2 asks at level AA, worked out from the sheet itself; nothing moves."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from evalmark import reports
 from evalmark.reports.html.assets import stylesheet
 
 from .conftest import from_browser
@@ -82,3 +84,40 @@ def test_no_rule_has_a_colour_that_is_none_of_these(app):
 def sheet(app) -> str:
     """All style that pages load, without its comments."""
     return re.sub(r"/\*.*?\*/", "", from_browser(app, "/static/style.css").text, flags=re.DOTALL)
+
+
+PAGES_OF_SHEETS = {
+    "viewer/static/case.css": {"case", "session"},
+    "viewer/static/compare.css": {"agreement", "compare", "compare_several", "previous_run"},
+    "viewer/static/grid.css": {"grid", "run"},
+    "viewer/static/label_queue.css": {"agreement", "label_choice", "label_forms", "label_queue"},
+    "viewer/static/runs.css": {"runs", "trends"},
+    "viewer/static/sessions.css": {"runs", "session", "sessions"},
+    "html/comparison.css": {"compare", "compare_several"},
+    "html/timeline.css": {"case", "session"},
+}
+"""The style sheets of single pages, and their templates; the viewer sends all sheets with each page."""
+
+
+def classes_of(template: str) -> set[str]:
+    """The classes in a template, also those that a condition adds."""
+    attributes = re.findall(r'class="((?:[^"{]|\{\{.*?\}\}|\{%.*?%\})*)"', template)
+    plain = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", " ", " ".join(attributes)).split()
+    return {*plain, *re.findall(r"' ([\w-]+)'", " ".join(attributes))}
+
+
+def styled_classes(sheet: Path) -> set[str]:
+    """The classes with which selectors of a sheet begin."""
+    rules = re.findall(r"[^{}]+(?=\{)", re.sub(r"/\*.*?\*/", "", sheet.read_text("utf-8"), flags=re.DOTALL))
+    selectors = [one.strip() for rule in rules for one in re.split(r",(?![^(]*\))", rule)]
+    return {found[1] for one in selectors if (found := re.match(r"\.([\w-]+)", one))}
+
+
+@pytest.mark.parametrize("sheet", PAGES_OF_SHEETS)
+def test_a_class_of_the_style_sheet_of_a_page_is_on_no_other_page(sheet):
+    folder = Path(reports.__file__).parent
+    shared = set().union(*(styled_classes(folder / "html" / f"{name}.css") for name in ("base", "labels", "reading")))
+    own = styled_classes(folder / sheet) - shared
+    pages = {page.stem: classes_of(page.read_text("utf-8")) for page in (folder / "viewer/templates").glob("*.html")}
+    others = {page: own & found for page, found in pages.items() if page not in PAGES_OF_SHEETS[sheet]}
+    assert {page: found for page, found in others.items() if found} == {}

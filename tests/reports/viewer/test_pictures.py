@@ -319,7 +319,7 @@ def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(st
     runs(store, [7, 9])
 
     class Never(BackgroundFigures):
-        def found(self, about, work):
+        def result(self, about, work):
             return None
 
     view = StoreView(store, Never(0))
