@@ -228,8 +228,8 @@ def test_a_curve_stays_within_and_its_rates_are_those_of_the_scores(found, thres
         return
     (ring,) = marks(within(drawn.picture), "ring")
     assert overlaps(svg(drawn.picture)) == []
-    assert float(ring.get("cx")) == pytest.approx(44 + 294 * chosen.bad_passed / chosen.bad, abs=0.1)
-    assert float(ring.get("cy")) == pytest.approx(324 - 294 * chosen.good_passed / chosen.good, abs=0.1)
+    assert float(ring.get("cx")) == pytest.approx(44 + 210 * chosen.bad_passed / chosen.bad, abs=0.1)
+    assert float(ring.get("cy")) == pytest.approx(240 - 210 * chosen.good_passed / chosen.good, abs=0.1)
     said = drawn.notes[0]
     assert f"false passes {sum(counts[False])} of" in said
     assert f"false fails {len(counts[True]) - sum(counts[True])} of" in said
@@ -246,7 +246,7 @@ def test_a_curve_of_many_points_is_thinned_and_ends_where_everything_passes():
     )
     (curve,) = marks(within(drawn.picture), "curve")
     assert curve.get("d").count("L") <= 401
-    assert curve.get("d").endswith("338.0 30.0")
+    assert curve.get("d").endswith("254.0 30.0")
     assert 5 <= len(drawn.rows) <= 12
     assert f"AUC {area:.3f}" in drawn.notes[0]
 

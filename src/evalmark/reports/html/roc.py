@@ -15,7 +15,6 @@ from .histograms import SplitScores, draw_split_answers, draw_split_histogram
 from .svg import (
     BOTTOM,
     LEFT,
-    RIGHT,
     TOP,
     WIDE,
     Box,
@@ -34,8 +33,9 @@ from .svg import (
     y_axis,
 )
 
-HIGH = WIDE - RIGHT - LEFT + TOP + BOTTOM
-"""Makes the plot area square."""
+_SIDE = 210.0
+"""Of the square plot area, which is about as high as a histogram."""
+_RIGHT, HIGH = LEFT + _SIDE, TOP + _SIDE + BOTTOM
 MOST_POINTS = 400
 """Most points of a curve."""
 MOST_ROWS = 12
@@ -78,10 +78,10 @@ def draw_roc(curve: RocCurve, name: str) -> Figure | None:
     """
     if not curve.points or not curve.points[-1].good or not curve.points[-1].bad:
         return None
-    across = axis(0, 1, (LEFT, WIDE - RIGHT), unit="share")
+    across = axis(0, 1, (LEFT, _RIGHT), unit="share")
     up = axis(0, 1, (HIGH - BOTTOM, TOP), unit="share")
     points = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(curve.points)]
-    parts = y_axis(up, LEFT, WIDE - RIGHT, "good outputs that pass")
+    parts = y_axis(up, LEFT, _RIGHT, "good outputs that pass")
     parts += x_axis(across, HIGH - BOTTOM, "bad outputs that pass")
     parts.append(path("chance", (across.start, up.start), (across.end, up.end)))
     parts.append(path("curve", *points))
