@@ -627,3 +627,13 @@ def test_of_many_metrics_fifty_are_compared_on_a_page_and_those_that_changed_com
         of_cases = re.findall(r'<ul class="score-changes".*?</ul>', text, re.DOTALL)
         assert [re.search(r"<bdi>(m\d+)", one)[1] for one in of_cases] == ["m110"] * 3
         assert all("and 70 more" in one for one in of_cases)
+
+
+def test_scores_that_are_labels_are_named_as_such_in_a_comparison_not_as_yes_and_no(store):
+    for run, created, label, value in ((OLD, 21, "refund", 1.0), (NEW, 22, "billing", 0.0)):
+        score = Score(name="topic", raw=label, value=value)
+        results = [replace(result(number), scores=(score,)) for number in range(9)]
+        keep(store, a_run(run, created=f"2026-11-{created}T10:15:00+00:00", metrics=(Metric(name="topic"),)), results)
+    text = found(shown(store), f"?run={NEW}&baseline={OLD}")
+    assert "refund (1.00) → billing (0.00)" in re.sub(r"<[^>]*>", "", text)
+    assert "yes → no" not in re.sub(r"<[^>]*>", "", text)

@@ -110,6 +110,20 @@ def case_of_example(example: FlipExample, metrics: Sequence[Metric] = ()) -> Com
     )
 
 
+def with_labels(
+    scores: Sequence[CaseScore], before: Result, now: Result, metrics: Sequence[Metric]
+) -> list[CaseScore]:
+    """Replace yes and no by the labels of two results, where the scorer returned labels."""
+    known = {metric.name: metric for metric in metrics}
+    old = {score.name: score for score in before.scores}
+    labelled = {
+        one_line(score.name, 60): _case_score(old[score.name], score, known.get(score.name))
+        for score in now.scores
+        if score.name in old and isinstance(score.raw, str)
+    }
+    return [score if score.difference else labelled.get(score.metric, score) for score in scores]
+
+
 def _scores(example: FlipExample, metrics: dict[str, Metric]) -> list[CaseScore]:
     before = {score.name: score for score in example.before.scores}
     pairs = [(before[score.name], score) for score in example.now.scores if score.name in before]

@@ -13,7 +13,7 @@ from evalmark.core.text import without_shared_words
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.reports.html.case_scatter import draw_case_places
-from evalmark.reports.html.compared_cases import ComparedCase, ComparedOutput
+from evalmark.reports.html.compared_cases import ComparedCase, ComparedOutput, with_labels
 from evalmark.reports.text.changed_cases import case_scores
 from evalmark.reports.text.comparison import OVERALL
 from evalmark.reports.viewer.urls.comparison_query import ComparisonQuery, parse_comparison_query
@@ -212,6 +212,9 @@ def _row(
     cases, (key, _) = ranked.cases, ranked.cases.pairs[ranked.case]
     flip = cases.flips.get(key)
     fell = None if flip is None or flip.metric else flip.is_worse
+    scores = case_scores(cases, ranked.case)
+    if len(before) == len(now) == 1:
+        scores = with_labels(scores, before[0].result, now[0].result, runs[0].metrics)
     return ComparedCase(
         key=key,
         target=cases.change.target,
@@ -219,7 +222,7 @@ def _row(
         flip=flip,
         before=_output(runs[1], _showing(before, fell)),
         now=_output(runs[0], _showing(now, None if fell is None else not fell)),
-        scores=case_scores(cases, ranked.case),
+        scores=scores,
     )
 
 
