@@ -27,7 +27,8 @@ def fallen(store):
 def test_the_chart_says_which_run_is_outside_of_which_limit(fallen):
     page = from_browser(fallen, "/trends?of=pass+rate").text
     assert re.search(
-        r"worse 2026-11-21 10:15:00 UTC ?: pass rate 45 %, below the limit of [\d.]+ % after 10 runs", words(page)
+        r"worse 2026-11-21 10:15:00 UTC ?: pass rate 45 %, below the limit of [\d.]+ % from 10 earlier runs",
+        words(page),
     )
     chart = page[page.index("Pass rate over runs") : page.index("</svg>", page.index("Pass rate over runs"))]
     assert "1 run outside of the control limits" in chart

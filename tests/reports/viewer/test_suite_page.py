@@ -245,7 +245,7 @@ def test_the_chip_of_a_suite_has_its_name_and_the_rate_of_the_newest_complete_ru
 
 def test_a_note_on_control_limits_leads_to_the_trends_of_the_suite_in_place_of_a_command(store):
     note = (
-        "Warning: correct is outside of its control limits, for the worse: 45 %, below the limit of 59 % after 10 runs"
+        "Warning: correct is outside of its control limits, for the worse: 45 %, below the limit of 59 % from 10 runs"
     )
     made = a_run(suite="evals/shop.yaml")
     keep(store, replace(made, notes=(f"{note}; evalmark trend {made.id} shows them.",)), [result(1)])

@@ -105,7 +105,7 @@ def test_the_note_of_a_run_says_what_changed_and_by_how_much():
     assert list(outside_notes(runs[-1], series)) == [
         (
             "Warning: pass rate is outside of its control limits, for the worse: "
-            f"45 %, below the limit of {limit} % after 10 runs since 2026-11-01; evalmark trend run-11 shows them."
+            f"45 %, below the limit of {limit} % from 10 runs since 2026-11-01; evalmark trend run-11 shows them."
         )
     ]
     assert list(outside_notes(runs[3], series)) == []

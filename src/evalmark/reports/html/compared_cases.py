@@ -110,9 +110,7 @@ def case_of_example(example: FlipExample, metrics: Sequence[Metric] = ()) -> Com
     )
 
 
-def with_labels(
-    scores: Sequence[CaseScore], before: Result, now: Result, metrics: Sequence[Metric]
-) -> list[CaseScore]:
+def with_labels(scores: Sequence[CaseScore], before: Result, now: Result, metrics: Sequence[Metric]) -> list[CaseScore]:
     """Replace yes and no by the labels of two results, where the scorer returned labels."""
     known = {metric.name: metric for metric in metrics}
     old = {score.name: score for score in before.scores}

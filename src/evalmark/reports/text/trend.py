@@ -32,7 +32,7 @@ def outside_lines(series: Sequence[MetricSeries]) -> Iterator[tuple[str, str]]:
         change = one.change(run.point)
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
         value = f"{metric_name(one)}{target} {outside_text(one, run.point)}"
-        yield change, f"{run_name(run)}: {value} after {count(run.earlier, 'run')}"
+        yield change, f"{run_name(run)}: {value} from {count(run.earlier, 'earlier run')}"
 
 
 def run_name(run: SeriesRun) -> str:

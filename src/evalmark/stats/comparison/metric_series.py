@@ -266,7 +266,7 @@ def outside_notes(run: Run, series: Sequence[MetricSeries]) -> Iterator[str]:
         target = f" of {one_line(one.target, 40)}" if several and one.target else ""
         yield (
             f"{warning}{one_line(one.metric, 40) or 'pass rate'}{target} {OUTSIDE_LIMITS[change]}: "
-            f"{outside_text(one, point)} after "
+            f"{outside_text(one, point)} from "
             f"{count(last.earlier, 'run')} since {last.since[:10]}; evalmark trend {run.id} shows them."
         )
 
