@@ -22,7 +22,7 @@ from evalmark.tracing.annotations.labels import result_subject
 from evalmark.tracing.annotations.samples import chosen_numbers
 
 from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
-from .test_pages import checked
+from .test_pages import checked, page
 
 RUN = "20261121-101500-3f9a"
 QUEUE = f"/label/queue?what=run%3A{RUN}"
@@ -183,6 +183,19 @@ def test_chosen_outputs_come_in_their_order_and_are_never_recorded_as_a_sample(
         assert sent(two_judges, {"run": RUN, "number": str(number + 1), "by": "ann", "liked": "up"}).status == 303
     assert store.sessions.label_samples(RUN) == {}
     assert evidence_of_run(store, store.run(RUN)).samples == ()
+
+
+def test_a_metric_with_thresholds_of_its_own_has_outputs_close_to_the_one_that_decides_on_them(store):
+    def near(number, value, label):
+        detail = {"closest": {"label": label}}
+        return replace(result(number), scores=(Score(name="similarity", value=value, passed=True, detail=detail),))
+
+    metric = Metric(name="similarity", own_thresholds={"positive": 0.9, "negative": 0.1})
+    rows = [(0, 0.12, "liked"), (1, 0.86, "liked"), (2, 0.12, "disliked"), (3, 0.89, "disliked"), (4, 0.91, "liked")]
+    run = keep(store, a_run(metrics=(metric,)), [near(*row) for row in rows])
+    assert chosen_numbers(run, store.browse(RUN), "near", "similarity", 3) == [5, 3, 2]
+    text = page(shown(store), f"/label?what=run:{RUN}")
+    assert '<select name="near_by" aria-label="Closest to the threshold of"><option value="similarity"' in text
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from evalmark.tracing.annotations.samples import (
     draw_sample,
     drawn_at_random,
     judged_by_several,
-    thresholds,
+    with_threshold,
 )
 
 from .judge_rules import judge_rules
@@ -105,7 +105,7 @@ def _ways(context: PageContext, run: Run, by: str) -> Mapping[str, Any]:
         for number, sample in store.sessions.label_samples(run.id).items()
     ]
     return {
-        "near": thresholds(run),
+        "near": with_threshold(run),
         "judges": judged_by_several(run),
         "metrics": [*dict.fromkeys(metric.name for metric in run.metrics)],
         "samples": samples[-_SAMPLES:],

@@ -45,13 +45,13 @@ class ScoringRule:
             return score.raw is (score.direction == "higher") if isinstance(score.raw, bool) else None
         if score.value is None:
             return None
-        threshold = self.threshold if self.kind == "threshold" else _own_threshold(score, self.own_thresholds)
+        threshold = self.threshold if self.kind == "threshold" else own_threshold(score, self.own_thresholds)
         if threshold is None:
             return None
         return not fails_at_any_threshold(score) and meets_threshold(score.value, threshold, score.direction)
 
 
-def _own_threshold(score: Score, thresholds: Mapping[str, float]) -> float | None:
+def own_threshold(score: Score, thresholds: Mapping[str, float]) -> float | None:
     """Return the cosine scorer's own threshold for the side of the closest example."""
     closest: Any = score.detail.get("closest")
     if not isinstance(closest, Mapping):

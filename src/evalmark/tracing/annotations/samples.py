@@ -3,6 +3,7 @@
 Chosen outputs are never recorded as a sample: labels on them say nothing about the other outputs.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.suggestions import did_you_mean
 from evalmark.core.values.label import LabelSample, about_output
 from evalmark.core.values.run import Metric, Run
-from evalmark.core.values.score import Result
+from evalmark.core.values.score import Result, Score
 from evalmark.stats.calibration.audit import has_verdicts, verdict_of
+from evalmark.stats.comparison.scoring_rules import own_threshold
 from evalmark.stats.summary.judge_panel import metrics_with_several_judges
 
 from .queue import MAX_ITEMS, QueueItem, draw
@@ -34,11 +36,15 @@ def drawn_at_random(run: str, items: Iterable[QueueItem], outputs: int) -> Label
     )
 
 
-def thresholds(run: Run) -> dict[str, float]:
-    """Return the metrics of a run that have one threshold for each case, with it."""
-    found = {metric.name: metric.threshold for metric in run.metrics if metric.threshold is not None}
-    unclear = {metric.name for metric in run.metrics if found.get(metric.name) != metric.threshold}
-    return {name: threshold for name, threshold in found.items() if name not in unclear}
+def with_threshold(run: Run) -> dict[str, Metric]:
+    """Return the metrics of a run by which each case has a threshold, the same in all datasets."""
+    rules = {(metric.name, metric.threshold, *metric.own_thresholds.items()) for metric in run.metrics}
+    times = Counter(name for name, *_ in rules)
+    return {
+        metric.name: metric
+        for metric in run.metrics
+        if (metric.threshold is not None or metric.own_thresholds) and times[metric.name] == 1
+    }
 
 
 def judged_by_several(run: Run) -> dict[str, tuple[str, ...]]:
@@ -64,19 +70,27 @@ def chosen_numbers(run: Run, browsing: "ResultBrowser", how: str, metric: str, n
         raise ConfigError(f"run {run.id} goes on, so the outputs to choose change; wait until it ends.")
     limit = min(n or MAX_CHOSEN, MAX_CHOSEN)
     if how == "near":
-        threshold = thresholds(run).get(metric)
-        if threshold is None:
+        rule = with_threshold(run).get(metric)
+        if rule is None:
             raise ConfigError(f"{metric or 'the metric'} has no threshold in run {run.id}; choose one that has.")
-        found = browsing.nearest_scores(metric, threshold, 2 * limit)
-        return _ranked(browsing, found, (metric,), lambda values: abs(values[0] - threshold), limit)
+        limits = rule.own_thresholds.values() if rule.threshold is None else (rule.threshold,)
+        found = [number for each in limits for number in browsing.nearest_scores(metric, each, 2 * limit)]
+        return _ranked(browsing, found, (metric,), lambda scores: _distance(scores[0], rule), limit)
     names = judged_by_several(run).get(metric)
     if names is None:
         raise ConfigError(f"{metric or 'the metric'} has no second judge in run {run.id}; name several with `judge`.")
     return _ranked(browsing, browsing.widest_scores(names, 2 * limit), names, _difference, limit)
 
 
-def _difference(values: list[float]) -> float | None:
+def _distance(score: Score, metric: Metric) -> float | None:
+    """Return how far a score is from the threshold that decides on it; None if that is unknown."""
+    threshold = own_threshold(score, metric.own_thresholds) if metric.threshold is None else metric.threshold
+    return None if threshold is None or score.value is None else abs(score.value - threshold)
+
+
+def _difference(scores: list[Score]) -> float | None:
     """Return the lowest value less the highest; None if they are equal."""
+    values = [score.value for score in scores if score.value is not None]
     return min(values) - max(values) or None
 
 
@@ -84,15 +98,15 @@ def _ranked(
     browsing: "ResultBrowser",
     numbers: Iterable[int],
     names: tuple[str, ...],
-    rank: Callable[[list[float]], float | None],
+    rank: Callable[[list[Score]], float | None],
     limit: int,
 ) -> list[int]:
     """Rank results by their present scores, since the index may have earlier ones."""
     ranks = {}
     for number in numbers:
         result = browsing.result(number)
-        values = [s.value for s in result.scores if s.name in names and s.value is not None] if result else []
-        found = rank(values) if values else None
+        scores = [s for s in result.scores if s.name in names and s.value is not None] if result else []
+        found = rank(scores) if scores else None
         if found is not None:
             ranks[number] = found
     return sorted(ranks, key=ranks.__getitem__)[:limit]
