@@ -67,7 +67,7 @@ def test_every_report_shows_them():
     texts = flip_examples(found, now, then, 2)
     terminal = comparison_screen(found)
     assert "cases by close   19 regressed, 0 improved, 1 unchanged" in terminal
-    assert "c19  close fell from 0.919 to 0.140" in terminal
+    assert "c19  fell from 0.919 to 0.140" in terminal
     side_by_side = comparison_screen(found, pairs=texts)
     assert "c18   close fell from 0.918 to 0.180" in side_by_side
     assert "close: 0.140" in side_by_side
