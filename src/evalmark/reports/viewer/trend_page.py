@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
@@ -60,80 +61,119 @@ def show(context: PageContext, request: Request) -> Response:
     return context.page(request, "trends.html", values)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChosenSuite:
+    """A suite with its newest runs, among all suites."""
+
+    name: str
+    """`EVERY` for all suites."""
+    unknown: str
+    """The requested suite, if there is none of this name; else empty."""
+    suites: Sequence[str]
+    titles: Mapping[str, str]
+    recent: Sequence[Run]
+    """The newest runs of all suites."""
+    lines: Sequence[RunLine]
+    """The runs on the chart, the oldest first."""
+    left_out: int
+    """Runs that are too old for the chart."""
+
+
+def _chosen_suite(view: StoreView, suite: str) -> _ChosenSuite:
+    """Return the requested suite, by its file or name; else the one of the newest run."""
+    recent = view.store.runs(_LOOKED_AT)
+    suites = list(dict.fromkeys(map(suite_of, recent)))
+    if suite not in suites:  # the name of a suite stands for its newest file
+        suite = next((suite_of(run) for run in recent if run.name == suite), suite)
+    unknown = "" if suite in (*suites, EVERY) else suite
+    suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
+    several = suites[:DASHES] if suite == EVERY else [suite]
+    runs = [run for run in recent if suite_of(run) in several]
+    lines = view.lines(runs[:MOST][::-1])
+    return _ChosenSuite(
+        name=suite,
+        unknown=unknown,
+        suites=suites,
+        titles=suite_titles(recent),
+        recent=recent,
+        lines=lines,
+        left_out=len(runs) - len(lines),
+    )
+
+
 def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -> Mapping[str, Any]:
     """Values of the template."""
     with view.figures.give_way():
-        recent = view.store.runs(_LOOKED_AT)
-        suites = list(dict.fromkeys(map(suite_of, recent)))
-        if suite not in suites:  # the name of a suite stands for its newest file
-            suite = next((suite_of(run) for run in recent if run.name == suite), suite)
-        unknown = "" if suite in (*suites, EVERY) else suite
-        suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
-        titles = suite_titles(recent)
-        several = suites[:DASHES] if suite == EVERY else [suite]
-        runs = [run for run in recent if suite_of(run) in several]
-        lines = view.lines(runs[:MOST][::-1])
-    metrics = listed.of(lines)
+        chosen = _chosen_suite(view, suite)
+    suite, lines = chosen.name, chosen.lines
+    ids, metrics = [line.run.id for line in lines], listed.of(lines)
     names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
     trend_runs = [_trend_run(place, line, metrics.get(line.run.id)) for place, line in enumerate(lines)]
     tagged = [BY_TAG] if parts_of(trend_runs, BY_TAG) else []
     measures = [BY_RATE, *((*tagged, *names) if suite != EVERY else ())]
     shows_all = suite != EVERY and name not in measures
     name = name if name in measures else BY_RATE
-    ids = [line.run.id for line in lines]
+    limits = [] if suite == EVERY or not lines else _limits(view, chosen.recent, lines)
+    drawn = [one for one in limits or () if (one.metric or BY_RATE) == name]
     trends, unit = trend_lines(trend_runs, name)
     if suite == EVERY:
-        trends = pass_rate_lines(trend_runs, titles)
-    days = [one_line(line.run.created[:10]) for line in lines]
-    limits = [] if suite == EVERY or not lines else _limits(view, recent, lines)
-    drawn = [one for one in limits or () if (one.metric or BY_RATE) == name]
+        trends = pass_rate_lines(trend_runs, chosen.titles)
     if len(trends) == len(drawn) == 1:
         trends = [with_limits(trends[0], drawn[0], ids)]
-    limit_lines = [limit_line(one, trend_runs, ids) for one in drawn] if len(trends) > 1 else []
-    panel_runs = [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]
     panels: list[TrendPanel] = []
     if shows_all:
         panels = list(suite_panels(trend_runs, lines, [BY_RATE, *islice(names, METRICS)], limits or ()))
     elif name == BY_TAG:
         panels = [TrendPanel(title=one.name, unit=unit, lines=[_panel_line(one, name, lines, ())]) for one in trends]
     beside = () if shows_all else panels  # tags have one scale, measures do not
+    panel_runs = [_panel_run(one, line) for one, line in zip(trend_runs, lines, strict=True)]
+    limit_lines = [limit_line(one, trend_runs, ids) for one in drawn] if len(trends) > 1 else []
+    days, title = [one_line(line.run.created[:10]) for line in lines], one_line(name, 60)
     whole = [line for line in lines if is_whole(line.run)]
-    shown = limits or () if shows_all else drawn
     return {
         "shows_all": shows_all,
         "panels": [(panel, newest_point(panel, panel_runs), draw_panel(panel, panel_runs, beside)) for panel in panels],
-        "newest_whole": whole[-1] if whole and whole[-1] is not lines[-1] else None,
+        "chart": Markup() if panels else draw_trend(trends, days, title, unit=unit),
+        "limits": [(line.name, draw_trend([line], days, title, unit=unit)) for line in limit_lines],
         "outcomes": {one.outcome for one in panel_runs},
-        "limits": [(line.name, draw_trend([line], days, one_line(name, 60), unit=unit)) for line in limit_lines],
-        "outside": list(_outside_runs(shown)),
-        "starts": [_split_run(line, shown) for line in start_lines(drawn)],
-        "has_limits": _has_limits(shown),
+        **_limit_values(limits, drawn, limits or () if shows_all else drawn),
+        "newest_whole": whole[-1] if whole and whole[-1] is not lines[-1] else None,
         "by_tag": BY_TAG,
         "most_tags": TAGS,
         "metrics": len(names),
         "most_metrics": METRICS,
         "has_tags": bool(tagged),
         "measure_title": measure_title,
-        "false_alarms": false_alarm_sentence(limits or ()),
-        "limits_wait": limits is None,
-        "suites": suites,
-        "suite_titles": titles,
-        "unknown": unknown,
+        "suites": chosen.suites,
+        "suite_titles": chosen.titles,
+        "unknown": chosen.unknown,
         "looked_at": _LOOKED_AT,
         "every": EVERY,
         "suite": suite,
         "measures": measures,
         "name": name,
         "trends": trends,
-        "chart": Markup() if panels else draw_trend(trends, days, one_line(name, 60), unit=unit),
         "run_name": next((line.run.name for line in reversed(lines)), ""),
         "heads": [line.name for line in trends] if len(trends) > 1 and suite != EVERY else [],
         "rows": [
             (line, trend_run, _cells(points_of(trend_run, trends), suite))
             for line, trend_run in zip(reversed(lines), reversed(trend_runs), strict=True)
         ],
-        "left_out": len(runs) - len(lines),
+        "left_out": chosen.left_out,
         "waiting": sum(known is None for known in metrics.values()),
+    }
+
+
+def _limit_values(
+    limits: Sequence[MetricSeries] | None, drawn: Sequence[MetricSeries], shown: Sequence[MetricSeries]
+) -> Mapping[str, Any]:
+    """Values about control limits: those of a suite, None while they are computed, of the drawn measure, and of all shown ones."""
+    return {
+        "outside": list(_outside_runs(shown)),
+        "starts": [_split_run(line, shown) for line in start_lines(drawn)],
+        "has_limits": _has_limits(shown),
+        "false_alarms": false_alarm_sentence(limits or ()),
+        "limits_wait": limits is None,
     }
 
 
