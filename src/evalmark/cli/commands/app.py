@@ -35,7 +35,7 @@ PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
 RANGE = re.compile(r"\bx[<>]=|<=x\b")
 """The range of a number as typer writes it: `0<=x<=1` or `x>=1`."""
 _HYPHEN, _INNER_HYPHEN = "\u2011", re.compile(r"(?<=\w)-(?=\w)")
-"""A hyphen at which lines are not broken, and those it stands for."""
+"""The non-breaking hyphen, and the hyphens that it replaces while lines are broken."""
 MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end before the process exits without them."""
 
@@ -220,7 +220,7 @@ class _Argument(TyperArgument):
 
 @cache
 def _context_with_whole_words(context: type[Any]) -> type[Any]:
-    """Return a context whose help breaks lines between words, and not at hyphens: names would no longer be whole."""
+    """Return a context whose help breaks lines between words only, so that names with hyphens stay whole."""
     formatter: Any = context.formatter_class
 
     class WholeWordsFormatter(formatter):  # type: ignore[misc]

@@ -56,7 +56,7 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
 
 
 def priced_spending(spent: Iterable[Spending]) -> list[Spending]:
-    """Leave out services and commands that report no cost: what they cost is no matter of calls to models.
+    """Leave out HTTP services and commands that report no cost; theirs is unknown, unlike that of a model without a price.
 
     >>> [one.model for one in priced_spending([Spending(model="a"), Spending(model="b", is_model=False)])]
     ['a']

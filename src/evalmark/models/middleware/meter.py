@@ -92,7 +92,7 @@ class Meter:
         # Cached replies of earlier passes are not counted again.
         self._tallies = {spent.model: ModelUsage(added=[replace(spent, replayed=0)]) for spent in earlier}
         self.services = {spent.model for spent in earlier if not spent.is_model}
-        """What is called as a model is, and is none."""
+        """HTTP services and commands under test, which are called like models."""
         self._extra_notes: dict[str, None] = {}
         self._queue: FairQueue[CallEstimate] = FairQueue(self._admit_now, self.release)
         replies = sum(spent.calls for spent in earlier)

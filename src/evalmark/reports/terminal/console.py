@@ -41,7 +41,7 @@ class TerminalStyle:
 
 DEFAULT = TerminalStyle()
 _PLAIN_WIDTH = 100
-_GLUE = "\ue000"
+_NO_BREAK_SPACE = "\ue000"
 """Stands for a space that must not end a line; rich would break at every character of white space."""
 _NUMBERS = re.compile(rf"\d(?: %)?(?: (?:{DASH}|to) [+{MINUS}]?\d[\d.,]*(?: %)?)?")
 _NAMES, _NARROW = 14, 70
@@ -103,9 +103,9 @@ def stdout_style(store: str = "", worst: int = 5, flags: str = "") -> TerminalSt
 
 def _unbroken(text: Text) -> Text:
     """Keep the ends of an interval, and a number and its percent sign, on one line."""
-    glued = text.copy()
-    glued.plain = _NUMBERS.sub(lambda found: found[0].replace(" ", _GLUE), text.plain)
-    return glued
+    unbroken = text.copy()
+    unbroken.plain = _NUMBERS.sub(lambda found: found[0].replace(" ", _NO_BREAK_SPACE), text.plain)
+    return unbroken
 
 
 def title_line(title: Text, outcome: Text) -> Table:
@@ -203,7 +203,7 @@ def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
             part = _unbroken(part)
         is_command = isinstance(part, Text) and part.overflow == "ignore"  # it stays whole, longer than a line or not
         console.print(Group(part), crop=not is_command)
-    lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().replace(_GLUE, " ").split("\n")]
+    lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().replace(_NO_BREAK_SPACE, " ").split("\n")]
     return _encoded("\n" + "\n".join(lines), style)
 
 
@@ -213,5 +213,5 @@ def plain_lines(lines: Iterable[str], style: TerminalStyle) -> str:
 
 
 def _encoded(text: str, style: TerminalStyle) -> str:
-    """Replace signs of reports; what a stream cannot encode in texts of the data, it escapes."""
+    """Replace the signs of reports by ASCII; characters of the data that a stream cannot encode are escaped where they are printed."""
     return text if style.unicode else text.translate(_ASCII)

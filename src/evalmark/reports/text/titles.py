@@ -28,7 +28,7 @@ def without_repeats(names: Iterable[str]) -> list[str]:
 
 
 CLUSTERED = ", clustered by "
-"""What stands in the name of a method before what the cases share."""
+"""The text in the name of a method that precedes the name of the cluster."""
 _SHORTEST_TIME = 0.001
 """Seconds below which the time of a call says nothing about a target."""
 

@@ -269,7 +269,7 @@ def s11_scores_in_own_units(db: Connection) -> None:
 
 
 def s12_time_of_runs(db: Connection) -> None:
-    """When runs were made, by which they are listed: an imported run is older than its number says."""
+    """Add the time at which a run started, by which runs are listed: the number of an imported run is newer."""
     db.execute("alter table run add column created text not null default ''")  # in UTC, to sort; empty if unknown
     rows: list[Any] = db.execute("select number, header from run").fetchall()
     for number, header in rows:

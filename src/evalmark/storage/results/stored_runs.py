@@ -21,7 +21,7 @@ from .stored_results import ResultRow, StoredResults, decode_result, encode_resu
 
 _HEADER = "select number, pass, status, holder, header from run"
 _NEWEST_FIRST = "order by created desc, number desc"
-"""An imported run stands where it was made, not where it arrived; of one second, and without a time, the last to arrive is first."""
+"""By the time at which runs started, so that an imported run is listed where it was made; then by the order in which they were stored."""
 _PLACE = "(created, number)"
 _PLACE_OF = "(select created, number from run where id = ?)"
 

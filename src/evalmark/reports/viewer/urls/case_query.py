@@ -27,7 +27,7 @@ from .search_terms import FLIPPED_WORDS, LABEL_WORDS, VERDICT_WORDS, short_numbe
 SIZES = (25, 50, 100)
 """Rows per page; the second is the default."""
 _FULL_TEXT_SIZE = 10
-"""The default with full texts, which 50 rows have no room for."""
+"""The default with full texts, of which 50 would make too large a page."""
 _MOST_FIELDS, _LONGEST_FIELD = 4, 80
 """Most fields of JSON that are columns, and the most characters of the name of one."""
 LABELS = {
