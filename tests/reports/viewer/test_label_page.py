@@ -22,7 +22,7 @@ from evalmark.tracing.annotations.labels import result_subject
 from evalmark.tracing.annotations.samples import chosen_numbers
 
 from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
-from .test_pages import checked, page
+from .test_pages import checked
 
 RUN = "20261121-101500-3f9a"
 QUEUE = f"/label/queue?what=run%3A{RUN}"
@@ -194,7 +194,7 @@ def test_a_metric_with_thresholds_of_its_own_has_outputs_close_to_the_one_that_d
     rows = [(0, 0.12, "liked"), (1, 0.86, "liked"), (2, 0.12, "disliked"), (3, 0.89, "disliked"), (4, 0.91, "liked")]
     run = keep(store, a_run(metrics=(metric,)), [near(*row) for row in rows])
     assert chosen_numbers(run, store.browse(RUN), "near", "similarity", 3) == [5, 3, 2]
-    text = page(shown(store), f"/label?what=run:{RUN}")
+    text = from_browser(shown(store), f"/label?what=run:{RUN}").text
     assert '<select name="near_by" aria-label="Closest to the threshold of"><option value="similarity"' in text
 
 

@@ -1,6 +1,6 @@
 """Text of a comparison of two runs: table cells, remarks and verdict sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from evalmark.core.text import count, distinct_from, one_line, percent_distinct_from
@@ -362,7 +362,21 @@ def table_remarks(comparison: Comparison) -> list[str]:
     )
     if any(change.direction == "lower" for change in changes):
         remarks.append("↓ lower is better.")
-    return remarks
+    return [*remarks, *_as_overall(comparison)]
+
+
+def _as_overall(comparison: Comparison) -> Iterator[str]:
+    """Name the metrics that have no row because they have the values of the pass rate."""
+    targets: dict[str, list[str]] = {}
+    for target in comparison.targets:
+        for name in target.as_overall:
+            targets.setdefault(name, []).append(one_line(target.target, 60))
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for name, found in targets.items():
+        metrics.setdefault(tuple(found), []).append(one_line(name, 60))
+    for some, names in metrics.items():
+        of = "" if len(some) == len(comparison.targets) else f" of {_few(some)}"
+        yield f"{_few(names)}: the same as the {OVERALL}{of}."
 
 
 def _clustered(changes: Sequence[MetricChange]) -> str:

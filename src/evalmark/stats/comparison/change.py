@@ -171,12 +171,14 @@ class TargetChange:
     matching: Matching
     overall: MetricChange
     metrics: tuple[MetricChange, ...]
-    """In the order of the run, without a metric that equals `overall`."""
+    """In the order of the run, without those of `as_overall`."""
     flips: tuple[Flip, ...]
     """Cases that became worse first, the largest change first."""
     moved: tuple[Flip, ...] = ()
     """Cases that changed by the deciding metric, from the largest drop to the largest gain; see `deciding`."""
     slices: tuple[Slice, ...] = ()
+    as_overall: tuple[str, ...] = ()
+    """The metrics that equal `overall` in every case of both runs."""
     is_identical: bool = False
     """Whether all outputs and scores of the common cases are identical: then nothing has changed, however few cases
     there are.

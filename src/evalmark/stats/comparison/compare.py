@@ -244,14 +244,16 @@ class _TargetPair:
         """Compare the target; `units` are those of the metrics."""
         now, before = self.now, self.before
         shared = [name for name in now.metrics if name != VERDICT and name in before.metrics]
-        found = [self.change(name, units.get(name, "")) for name in shared]
+        every = [self.change(name, units.get(name, "")) for name in shared]
+        found = [change for change in every if change.difference.n or change.is_lost]
         overall = self.change(VERDICT, "")
         return TargetChange(
             target=self.names[0],
             against=self.names[1],
             matching=self.matching,
             overall=overall,
-            metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not self.equals_verdict(c)),
+            metrics=tuple(change for change in found if not self.equals_verdict(change)),
+            as_overall=tuple(change.name for change in found if self.equals_verdict(change)),
             flips=tuple(self.moved(overall)),
             slices=tuple(self.slices()),
             is_identical=bool(self.pairs)
