@@ -56,7 +56,7 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
 
 
 def priced_spending(spent: Iterable[Spending]) -> list[Spending]:
-    """Leave out HTTP services and commands that report no cost; theirs is unknown, unlike that of a model without a price.
+    """Leave out HTTP services and commands that report no cost: only calls to models are expected to have one.
 
     >>> [one.model for one in priced_spending([Spending(model="a"), Spending(model="b", is_model=False)])]
     ['a']
