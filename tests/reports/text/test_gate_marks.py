@@ -11,10 +11,10 @@ from evalmark.stats.summary.summarise import summarise
 
 
 def run(gate, **targets):
-    """Each target has a list of outputs: an error, or a verdict of `contains` and a value of `tone` that cannot fail."""
+    """Each target has a list of outputs, or one for each dataset: an error, or a verdict of `contains` and a value of `tone` that cannot fail."""
     results = [
         Result(
-            trial=Trial(case=Case(id=f"c{n}", input="?"), dataset="d", target=target, position=n),
+            trial=Trial(case=Case(id=f"c{n}", input="?"), dataset=dataset, target=target, position=n),
             output=Output(error="broke") if said is None else Output(value="text"),
             scores=()
             if said is None
@@ -23,7 +23,8 @@ def run(gate, **targets):
                 Score(name="tone", value=said[1], passed=said[2] if len(said) > 2 else None),
             ),
         )
-        for target, outputs in targets.items()
+        for target, found in targets.items()
+        for dataset, outputs in (found if isinstance(found, dict) else {"d": found}).items()
         for n, said in enumerate(outputs)
     ]
     metrics = (Metric(name="contains"), Metric(name="tone"))
@@ -39,7 +40,7 @@ def causes(gate, **targets):
         (group.target, metric.name, cause)
         for group in summary.counted
         for metric in group.metrics
-        if (cause := marks[metric.name].cause(metric))
+        if (cause := marks[metric.name].cause(metric, group.target))
     ]
 
 
@@ -54,6 +55,21 @@ GOOD, BAD = (True, 0.9), (False, 0.9)
             {"kind": [GOOD, GOOD], "rude": [(True, 0.6), (True, 0.6)]},
             [("rude", "tone", "mean misses the gate")],
             id="a mean is missed by the target whose mean is too low",
+        ),
+        pytest.param(
+            Gate(min_pass_rate=0.5, thresholds={"tone": 0.7}),
+            {
+                "kind": {"d": [(True, 0.6)], "e": [(True, 0.9)]},
+                "rude": {"d": [(True, 0.5)], "e": [(True, 0.8)]},
+            },
+            [("rude", "tone", "mean misses the gate")],
+            id="a low mean of one dataset is none of a target whose mean over all datasets is high enough",
+        ),
+        pytest.param(
+            Gate(min_pass_rate=0.5, min_score=0.7),
+            {"kind": {"d": [(True, 0.6)], "e": [(True, 0.9)]}, "rude": [(True, 0.9)]},
+            [("kind", "tone", "mean misses the gate")],
+            id="the least score is one of each dataset",
         ),
         pytest.param(
             Gate(min_pass_rate=0.8),

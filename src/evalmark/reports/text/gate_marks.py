@@ -1,11 +1,11 @@
 """How the gate used each metric: the mean that it required, and which metrics made a run fail."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from evalmark.core.values.run import Gate
 from evalmark.stats.summary.gate import GateVerdict, trials_fail
-from evalmark.stats.summary.missed_means import mean_reaches, misses_pass_rate
+from evalmark.stats.summary.missed_means import mean_reaches, missed_by_target, misses_pass_rate
 from evalmark.stats.summary.summary import MetricSummary, Summary
 
 
@@ -18,14 +18,14 @@ class GateMark(NamedTuple):
     """Trials that failed this metric, where failed trials made the gate fail; else 0."""
     is_most: bool = False
     """Whether most failed trials failed this metric."""
-    is_missed: bool = False
-    """Whether its mean missed the gate, on some target."""
+    missed: Collection[str] = ()
+    """The targets on which its mean missed the gate; a mean is over all datasets."""
 
-    def cause(self, metric: MetricSummary) -> str:
-        """Say how this metric of one group made the gate fail; empty if it did not."""
+    def cause(self, metric: MetricSummary, target: str) -> str:
+        """Say how this metric of one group, which is of a target, made the gate fail; empty if it did not."""
         if self.is_most and metric.pass_rate.passed < metric.pass_rate.n:
             return "most failures"
-        if not self.is_missed or self.needed is None or metric.mean is None:
+        if target not in self.missed or self.needed is None or metric.mean is None:
             return ""
         is_lower = metric.direction == "lower"
         return "" if mean_reaches(metric.mean, self.needed, lower=is_lower) else "mean misses the gate"
@@ -36,13 +36,15 @@ def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Map
     gate = gate or Gate()
     failures = dict(_failures(summary)) if trials_decided(summary, gate, verdict) else {}
     most = max(failures.values(), default=0)
-    is_missed = frozenset(summary.missed) if verdict.outcome == "fail" else frozenset()
+    missed: dict[str, set[str]] = {}
+    for name, target in missed_by_target(summary.counted, gate) if verdict.outcome == "fail" else ():
+        missed.setdefault(name, set()).add(target)
     return {
         metric.name: GateMark(
             needed=needed_mean(metric, gate),
             failed=(failed := failures.get(metric.name, 0)),
             is_most=0 < failed == most,
-            is_missed=metric.name in is_missed,
+            missed=missed.get(metric.name, ()),
         )
         for group in summary.counted
         for metric in group.metrics
