@@ -217,10 +217,10 @@ def test_rows_are_sorted_by_a_click_on_a_head(opened, column, clicks, first):
 
 
 def test_beside_a_baseline_cases_are_filtered_by_what_became_of_them(opened):
-    page = opened("compared", "#went=better")
+    page = opened("compared", "#outcome=better")
     assert opened.names == ["q02"]
-    page.select_option("[name=went]", "new")
-    page.wait_for_url("**#went=new")
+    page.select_option("[name=outcome]", "new")
+    page.wait_for_url("**#outcome=new")
     opened.will_show("q40")
     page.goto(page.url.replace("new", "flipped"))
     expect(page.locator(NAMED)).to_have_count(11)

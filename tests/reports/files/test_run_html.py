@@ -307,7 +307,7 @@ def test_beside_a_baseline_each_row_says_what_it_was_and_which_words_are_new():
     assert "<del>" not in by_name["q01"]
     assert 'data-w="new"' in by_name["q40"]
     assert "Against <bdi>20261121-101500-then" in text
-    assert '<th scope="col" data-by="went">' in text
+    assert '<th scope="col" data-by="outcome">' in text
     assert "data-w" not in re.sub(r"<(style|script)>.*?</\1>", "", page(compared.NOW), flags=re.DOTALL)
 
 

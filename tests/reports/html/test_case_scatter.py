@@ -18,7 +18,9 @@ def cases_of(values, **fields):
 
 def drawn(values, **fields):
     places = case_places(cases_of(values, **fields), "polite")
-    return str(draw_case_places(places, lambda at: (f"case-{at}", f"/case/{at}"), lambda went: f"/list/{went}", 0.5))
+    return str(
+        draw_case_places(places, lambda at: (f"case-{at}", f"/case/{at}"), lambda outcome: f"/list/{outcome}", 0.5)
+    )
 
 
 def test_each_case_is_a_point_that_leads_to_it_and_equal_ones_lead_to_their_list():

@@ -140,12 +140,12 @@ def test_flips_come_first_and_both_cases_are_a_click_away(app, kept):
 @pytest.mark.parametrize(
     ("conditions", "cases"),
     [
-        pytest.param("&went=worse", 8, id="worse"),
-        pytest.param("&went=better", 1, id="better"),
-        pytest.param("&went=same", 18, id="as before"),
-        pytest.param("&went=nonsense", 30, id="nothing that there is"),
-        pytest.param("&metric=similarity&went=worse", 8, id="worse by a metric"),
-        pytest.param("&metric=correct&went=worse", 0, id="by a metric that says the same"),
+        pytest.param("&outcome=worse", 8, id="worse"),
+        pytest.param("&outcome=better", 1, id="better"),
+        pytest.param("&outcome=same", 18, id="as before"),
+        pytest.param("&outcome=nonsense", 30, id="nothing that there is"),
+        pytest.param("&metric=similarity&outcome=worse", 8, id="worse by a metric"),
+        pytest.param("&metric=correct&outcome=worse", 0, id="by a metric that says the same"),
         pytest.param("&metric=nobody", 0, id="by a metric that there is not"),
         pytest.param("&of=app:answer", 30, id="of a target"),
         pytest.param("&of=other", 0, id="of a target that there is not"),
@@ -341,7 +341,7 @@ def test_a_case_that_changed_on_two_targets_is_counted_once(store):
     app = shown(store)
     assert '?flipped=worse#cases">8 cases regressed</a>' in run_page(app, NEW)
     assert len(listed(run_page(app, NEW, "?flipped=worse"))) == 8
-    both, one = (found(app, f"?run={NEW}&baseline={OLD}&went=worse{of}") for of in ("", "&of=a"))
+    both, one = (found(app, f"?run={NEW}&baseline={OLD}&outcome=worse{of}") for of in ("", "&of=a"))
     assert f"16 cases, counted once per target, 1 {DASH} 16 shown" in both
     assert f"8 cases, 1 {DASH} 8 shown" in one
 
@@ -461,7 +461,7 @@ def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
         app = shown(store)
         text = found(app, f"?run={NEW}&baseline={OLD}")
         by_pass_rate = found(app, f"?run={NEW}&baseline={OLD}&metric=pass+rate")
-        fewer = found(app, f"?run={NEW}&baseline={OLD}&went=worse")
+        fewer = found(app, f"?run={NEW}&baseline={OLD}&outcome=worse")
         run = from_browser(app, f"/runs/{NEW}").text
 
     def counts(page):
@@ -593,7 +593,7 @@ def test_of_several_baselines_those_that_exist_are_compared(app, query, status, 
 
 
 def test_cases_are_titled_by_what_was_asked(app):
-    text = found(app, f"?run={NEW}&went=worse")
+    text = found(app, f"?run={NEW}&outcome=worse")
     assert "<b><bdi>What is 1 times 1?</bdi></b>" in text
     assert "<h3>Input</h3>" not in text, "a short input is not said again"
 

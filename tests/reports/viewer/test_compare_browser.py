@@ -109,7 +109,7 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     assert first.locator("del").first.inner_text().strip() == "784"
     assert first.locator("ins").first.inner_text().strip() == "1"
     page.click("nav[aria-label='Cases by change'] >> text=unchanged")
-    page.wait_for_url("**went=same**")  # and its page has come
+    page.wait_for_url("**outcome=same**")  # and its page has come
     expect(page.locator("details.beside[open]")).to_have_count(0)
     page.locator("details.beside summary").first.click()
     page.locator("details.beside a >> text=Open").first.click()
@@ -200,7 +200,7 @@ def test_payloads_beside_payloads_run_nothing(watched, address):
     assert page.locator(".given").count() == 2 * len(TEXTS), "the input and the expected output"
     watched.visit(f"{origin}/compare?run={WORSE}&baseline={BAD}&page=2")
     for odd in ("<script>window.hit=1</script>", '"><img src=x onerror=alert(1)>'):
-        for field in ("run", "baseline", "target", "against", "metric", "went", "of", "pick", "page"):
+        for field in ("run", "baseline", "target", "against", "metric", "outcome", "of", "pick", "page"):
             watched.visit(f"{origin}/compare?{urlencode([('run', 'last'), (field, odd)])}")
     watched.visit(f"{origin}/runs/{WORSE}?flipped=any")
     for query in ("", "&differences=1", "&density=full&show=fails", "&density=compact&first=1"):

@@ -91,7 +91,8 @@ def test_the_list_shows_sessions_newest_first_with_what_is_in_them(month):
     said = words(text)
     assert "4 sessions recorded" in said
     assert re.search(
-        r"shop Is Bergen in Norway\? Yes, since 1814 <b>\. user-3 .* 2 6 steps 0 1,672 \$0\.0006 [\d.]+ (?:ms|µs) 2 not labelled", said
+        r"shop Is Bergen in Norway\? Yes, since 1814 <b>\. user-3 .* 2 6 steps 0 1,672 \$0\.0006 [\d.]+ (?:ms|µs) 2 not labelled",
+        said,
     )
     assert re.search(r"shop How is the weather\? user-2 .* 1 4 steps ! 1 1 in steps 836 \$0\.0003", said)
     assert '<a href="/sessions" aria-current="page">Sessions</a>' in text

@@ -70,7 +70,7 @@ def test_a_case_is_known_again_by_what_it_asks(now, then, values):
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "went"),
+    ("was", "now", "outcome"),
     [
         pytest.param(True, False, "worse", id="passed and fails now"),
         pytest.param(False, True, "better", id="failed and passes now"),
@@ -78,10 +78,10 @@ def test_a_case_is_known_again_by_what_it_asks(now, then, values):
         pytest.param(True, None, "other", id="nobody judges it now"),
     ],
 )
-def test_what_became_of_an_answer_is_told_by_whether_it_passed(was, now, went):
+def test_what_became_of_an_answer_is_told_by_whether_it_passed(was, now, outcome):
     (found,) = earlier(run(result(ONE, "x", now)), run(result(ONE, "x", was), name="then"))
-    assert found.went(result(ONE, "x", now)) == went
+    assert found.outcome(result(ONE, "x", now)) == outcome
 
 
 def test_another_answer_with_the_same_verdict_is_neither_worse_nor_the_same():
-    assert BaselineOutput("y", None, "pass").went(result(ONE, "x")) == "other"
+    assert BaselineOutput("y", None, "pass").outcome(result(ONE, "x")) == "other"

@@ -43,7 +43,7 @@ def runs():
 
 
 def shown(places):
-    return [(place.cases.pairs[place.case][0][1], place.went) for place in places]
+    return [(place.cases.pairs[place.case][0][1], place.outcome) for place in places]
 
 
 @pytest.mark.parametrize(

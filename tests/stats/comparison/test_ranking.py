@@ -91,11 +91,11 @@ def test_the_metric_that_decided_ranks_the_cases_and_not_whether_all_still_pass(
     found, cases = compare_by_case(now, run("then", passes=[1.0] * 20, close=GOOD))
     assert found.targets[0].deciding.name == "close"
     places = rank_cases(cases)
-    assert [place.went for place in places] == ["worse"] * 19 + ["same"]
+    assert [place.outcome for place in places] == ["worse"] * 19 + ["same"]
     assert [place.cases.pairs[place.case][0][1] for place in places][:19] == FELL
-    assert [place.went for place in rank_cases(cases, "")] == ["same"] * 20
+    assert [place.outcome for place in rank_cases(cases, "")] == ["same"] * 20
     earlier = baseline_outputs(found, now.results, run("then", passes=[1.0] * 20, close=GOOD))
-    assert [earlier[one.trial.id].went(one) for one in now.results].count("worse") == 19
+    assert [earlier[one.trial.id].outcome(one) for one in now.results].count("worse") == 19
 
 
 def test_flips_decide_where_the_pass_rate_did():
@@ -137,7 +137,7 @@ def test_as_before_means_unchanged_within_rounding(before, now, unit, moved):
     found, cases = compare_by_case(run("now", unit=unit, m=[now]), run("then", unit=unit, m=[before]))
     (target,) = found.targets
     assert (sum(target.deciding.moved), target.deciding.stayed) == (moved, 1 - moved)
-    assert cases[0].went(0, 0) == ("better" if moved else "same")
+    assert cases[0].outcome(0, 0) == ("better" if moved else "same")
 
 
 def test_of_repeats_the_one_is_shown_that_shows_it():

@@ -270,8 +270,8 @@ def test_both_texts_and_both_verdicts_are_under_one_rule():
     assert len(pairs) == 8
     assert {(pair.before.verdict, pair.now.verdict) for pair in pairs} == {("fail", "pass")}
     earlier = baseline_outputs(found, now.results, then)
-    went = [earlier[one.trial.id].went(one) for one in now.results]
-    assert (went.count("better"), went.count("worse")) == (8, 0)
+    outcome = [earlier[one.trial.id].outcome(one) for one in now.results]
+    assert (outcome.count("better"), outcome.count("worse")) == (8, 0)
 
 
 def test_the_gate_of_the_baseline_is_told_under_both_rules():

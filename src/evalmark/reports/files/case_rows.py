@@ -77,7 +77,7 @@ class ReportRow:
     tags: tuple[str, ...]
     was: BaselineOutput | None
     """None without a baseline or if it lacks the trial."""
-    went: str
+    outcome: str
     """`worse`, `better`, `other`, `same`, `new`; empty without a baseline."""
     parts: tuple[TextPart, ...]
     steps: tuple[TimelineStep, ...]
@@ -122,7 +122,7 @@ def _report_row(result: Result, about: RowContext) -> ReportRow:
         waited=result.output.waited if about.times else None,
         tags=tuple(one_line(tag, 100) for tag in trial.case.tags[:_MOST_TAGS]),
         was=was,
-        went="" if about.earlier is None else "new" if was is None else was.went(result),
+        outcome="" if about.earlier is None else "new" if was is None else was.outcome(result),
         parts=tuple(_parts(result, metrics, was, about)),
         steps=tuple(_steps(result, times=about.times)),
     )

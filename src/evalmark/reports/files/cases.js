@@ -27,7 +27,7 @@
   };
 
   // The filters are in the fragment of the address, so that it can be saved and shared.
-  const NAMES = ["text", "verdict", "went", "tag", "metric", "low", "high", "label", "sort"];
+  const NAMES = ["text", "verdict", "outcome", "tag", "metric", "low", "high", "label", "sort"];
   let state = {};
 
   // The first order is the worst first, by what decided the gate; "position" is that of the dataset.
@@ -82,7 +82,7 @@
     const columns = state.metric === "" ? scores : [scores[Number(state.metric)]];
     const tests = [];
     if (state.verdict) tests.push((row) => row.body.dataset.v === state.verdict);
-    if (state.went) tests.push(({ body }) => (state.went === "flipped" ? ["worse", "better"].includes(body.dataset.w) : body.dataset.w === state.went));
+    if (state.outcome) tests.push(({ body }) => (state.outcome === "flipped" ? ["worse", "better"].includes(body.dataset.w) : body.dataset.w === state.outcome));
     if (state.tag) tests.push((row) => (row.body.dataset.t ?? "").split("\n").includes(state.tag));
     if (low !== null || high !== null) {
       const within = (found) => found !== null && (low === null || found >= low) && (high === null || found <= high);
@@ -96,7 +96,7 @@
   const key = (by, at) => {
     if (by === "case") return (row) => (row.name ??= row.body.querySelector("bdi").textContent);
     if (by === "verdict") return (row) => RANKS[row.body.dataset.v];
-    if (by === "went") return (row) => RANKS[row.body.dataset.w ?? ""];
+    if (by === "outcome") return (row) => RANKS[row.body.dataset.w ?? ""];
     return (row) => number(row, at);
   };
 

@@ -39,7 +39,7 @@ _MOST_TESTED = 40_000
 """Most trials of a run whose targets are tested against each other."""
 _FORMS = 8_000
 """Bytes after the rows without the script, rounded up."""
-_WENT = {"worse": CASE_WORDS["worse"], "better": CASE_WORDS["better"], "other": "changed", "new": "new"}
+_OUTCOME_WORDS = {"worse": CASE_WORDS["worse"], "better": CASE_WORDS["better"], "other": "changed", "new": "new"}
 
 
 def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
@@ -78,7 +78,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "cell": listing.cell,
         "timeline": listing.timeline,
         "rest": listing.rest,
-        "WENT": _WENT,
+        "outcome_words": _OUTCOME_WORDS,
     }
     templates = template_environment(Path(__file__).parent / "templates", offered)
     widths, is_stacked = _widths(context, summary, timed=timed)

@@ -38,7 +38,7 @@ class ComparedCase:
     key: tuple[str, str]
     """The dataset and the id."""
     target: str
-    went: CaseOutcome | None
+    outcome: CaseOutcome | None
     flip: Flip | None
     """How it changed by the deciding metric, or between pass and fail; None if it did not."""
     before: ComparedOutput | None
@@ -102,7 +102,7 @@ def case_of_example(example: FlipExample, metrics: Sequence[Metric] = ()) -> Com
     return ComparedCase(
         key=(flip.dataset, flip.case),
         target=flip.target,
-        went="worse" if flip.is_worse else "better",
+        outcome="worse" if flip.is_worse else "better",
         flip=flip,
         before=before,
         now=now,
@@ -131,10 +131,10 @@ def _scores(example: FlipExample, metrics: dict[str, Metric]) -> list[CaseScore]
 def _case_score(old: Score, new: Score, metric: Metric | None) -> CaseScore:
     before, now = _number(old), _number(new)
     in_units = old.value is None and new.value is None
-    went, difference = None, ""
+    outcome, difference = None, ""
     if before is not None and now is not None and in_units == (new.value is None):
         is_better = (now > before) == (new.direction == "higher")
-        went = _outcome(is_better, is_same=is_unchanged(before, now, in_units=in_units))
+        outcome = _outcome(is_better, is_same=is_unchanged(before, now, in_units=in_units))
         if not isinstance(new.raw, bool):
             difference = with_minus(f"{now - before:{'+z.3g' if in_units else '+z.3f'}}")
     return CaseScore(
@@ -142,7 +142,7 @@ def _case_score(old: Score, new: Score, metric: Metric | None) -> CaseScore:
         before=short_score(old, metric),
         now=short_score(new, metric),
         difference=difference,
-        went=went,
+        outcome=outcome,
     )
 
 

@@ -178,19 +178,21 @@ class CaseScore(NamedTuple):
     before: str
     now: str
     difference: str
-    went: CaseOutcome | None
+    outcome: CaseOutcome | None
 
 
 def case_scores(cases: ComparedCases, case: int) -> list[CaseScore]:
     """List every metric's score of a case in both runs; repeats are averaged."""
     return [
-        _case_score(change, values, gain, cases.went(number, case))
+        _case_score(change, values, gain, cases.outcome(number, case))
         for number, change in enumerate(cases.change.changes)
         if (values := cases.values[number][case]) is not None and (gain := cases.gain(number, case)) is not None
     ]
 
 
-def _case_score(change: MetricChange, values: tuple[float, float], gain: float, went: CaseOutcome | None) -> CaseScore:
+def _case_score(
+    change: MetricChange, values: tuple[float, float], gain: float, outcome: CaseOutcome | None
+) -> CaseScore:
     """Format the scores of one case: yes and no if all of its repeats agree."""
     before, now = values
     is_truth = _is_truth(change.is_share and bool(change.name), before, now)
@@ -199,7 +201,7 @@ def _case_score(change: MetricChange, values: tuple[float, float], gain: float, 
         before=_truth(before) if is_truth else metric_value(change, before),
         now=_truth(now) if is_truth else metric_value(change, now),
         difference="" if is_truth else signed_difference(change, gain),
-        went=went,
+        outcome=outcome,
     )
 
 

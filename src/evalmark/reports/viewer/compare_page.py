@@ -125,9 +125,9 @@ def case_values(
     """Values of the template for the cases."""
     metric = _metric(query.metric)
     ranked = [case for case in prepared.ranked_cases(metric) if query.of in ("", case.cases.change.target)]
-    filtered = [case for case in ranked if query.went in ("", case.went)]
+    filtered = [case for case in ranked if query.outcome in ("", case.outcome)]
     paging = Paging(total=len(filtered), size=SIZE, requested=query.page)
-    changes = [case.went for case in ranked]
+    changes = [case.outcome for case in ranked]
     by = metric if metric is not None else prepared.cases[0].change.deciding.name if prepared.cases else ""
     names = list(dict.fromkeys(counted.name for cases in prepared.cases for counted in cases.change.changes))
     longest = max((len(change.changes) for change in prepared.comparison.targets), default=0)
@@ -166,8 +166,8 @@ def _scatter(
     def case(at: int) -> tuple[str, str]:
         return case_title(cases.pairs[at][0][1], None), case_path(run.id, numbers[at][0]) if numbers[at] else ""
 
-    def some(went: CaseOutcome | None) -> str:
-        return f"/compare{query.string(went=went or '', metric=query.metric, page='')}#cases"
+    def some(outcome: CaseOutcome | None) -> str:
+        return f"/compare{query.string(outcome=outcome or '', metric=query.metric, page='')}#cases"
 
     threshold = None
     if metric and not places.change.unit:
@@ -218,7 +218,7 @@ def _row(
     return ComparedCase(
         key=key,
         target=cases.change.target,
-        went=ranked.went,
+        outcome=ranked.outcome,
         flip=flip,
         before=_output(runs[1], _showing(before, fell)),
         now=_output(runs[0], _showing(now, None if fell is None else not fell)),

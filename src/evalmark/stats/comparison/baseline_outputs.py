@@ -28,7 +28,7 @@ class BaselineOutput(NamedTuple):
     score: Score | None = None
     """The score of that metric."""
 
-    def went(self, now: Result) -> str:
+    def outcome(self, now: Result) -> str:
         """Return `worse` or `better` by the deciding metric, otherwise by pass or fail; else `other` or `same`."""
         score = next((score for score in now.scores if score.name == self.metric), None)
         if self.score is not None and score is not None and (found := _moved(self.score, score)):

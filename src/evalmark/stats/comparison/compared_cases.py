@@ -36,7 +36,7 @@ class ComparedCases:
         before, now = found
         return now - before if self.change.changes[metric].direction == "higher" else before - now
 
-    def went(self, metric: int, case: int) -> CaseOutcome | None:
+    def outcome(self, metric: int, case: int) -> CaseOutcome | None:
         """Return how a case changed by a metric beyond rounding; None if unknown."""
         found, gain = self.values[metric][case], self.gain(metric, case)
         if found is None or gain is None:
@@ -81,8 +81,8 @@ class RankedCase:
     case: int
 
     @property
-    def went(self) -> CaseOutcome | None:
-        return self.cases.went(self.metric, self.case)
+    def outcome(self) -> CaseOutcome | None:
+        return self.cases.outcome(self.metric, self.case)
 
 
 @check_arguments
@@ -109,7 +109,7 @@ def _ranked_cases(cases: ComparedCases, metric: str | None) -> Iterator[RankedCa
 def _rank(place: RankedCase) -> tuple[int, float, float]:
     share = place.cases.share(place.metric, place.case)
     shares = [*place.cases.shares(place.case)]
-    if share is not None and place.went != "same":
+    if share is not None and place.outcome != "same":
         return (0, share, sum(shares)) if share < 0 else (1, -share, -sum(shares))
     return 2 if share is not None else 3, -max(map(abs, shares), default=0.0), 0.0
 

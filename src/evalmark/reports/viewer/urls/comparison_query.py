@@ -23,7 +23,7 @@ class ComparisonQuery:
     against: str = ""
     metric: str = ""
     """Metric to sort and filter by; empty for pass or fail."""
-    went: str = ""
+    outcome: str = ""
     """Only cases that became `worse` or `better`, or stayed the `same`."""
     of: str = ""
     """Only cases of this target."""
@@ -51,7 +51,7 @@ def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
     return ComparisonQuery(
         run=parse_text(query, "run"),
         baseline=parse_text(query, "baseline"),
-        went=one_of(CASE_OUTCOMES, query.get("went", "")),
+        outcome=one_of(CASE_OUTCOMES, query.get("outcome", "")),
         page=parse_page(query.get("page", ""), 1),
         metrics=parse_page(query.get("metrics", ""), 0),
         **names,
