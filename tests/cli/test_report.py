@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evalmark import Run
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.score import Trial
 from evalmark.reports.files.github import LIMIT
 from evalmark.store import open_store
 
@@ -310,3 +311,29 @@ def test_where_there_is_no_baseline_the_page_stands_without_one(evalmark, ran, w
     assert said.code == 0
     assert says in said.err
     assert 'id="against"' not in (world / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [
+        pytest.param((), "20261121-101500-3f9a has no case.", id="no case"),
+        pytest.param((True,), "No case of 20261121-101500-3f9a failed.", id="a case that passed"),
+    ],
+)
+def test_where_no_failed_case_can_be_shown_it_says_why(evalmark, world, passed, said):
+    run = Run(
+        id="20261121-101500-3f9a",
+        name="n",
+        created="2026-11-21T10:15:00+00:00",
+        results=[
+            Result(
+                trial=Trial(case=Case(id="a")),
+                output=Output(value="b"),
+                scores=(Score(name="m", value=1.0, passed=one),),
+            )
+            for one in passed
+        ],
+    )
+    with open_store(".evalmark/evalmark.db") as store:
+        store.add([run])
+    assert evalmark("show", "last", "--failed").out.strip() == said

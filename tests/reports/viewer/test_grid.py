@@ -163,10 +163,10 @@ def test_a_query_that_cannot_be_read_says_why_and_shows_no_case(app):
 
 def test_a_cell_says_how_its_verdict_differs_from_the_first_column(app):
     text = page(app, f"?run={TWO}&order=file")
-    assert text.count("△ improved") == 27
+    assert text.count("△ the first fails") == 27, "nothing improved: both are targets of one run"
     assert "▽" not in text
     turned = page(app, f"?run={TWO}&order=file&first=1")
-    assert turned.count("▽ regressed") == 27
+    assert turned.count("▽ the first passes") == 27
     assert turned.count("<tr data-flip id=") == 27
     assert "data-flip" not in page(app, f"?run={TWO}&order=file").partition("What is 30 times 7?")[2]
 
@@ -384,7 +384,7 @@ def test_of_scores_that_are_yes_or_no_a_difference_is_its_direction(tmp_path):
         text = page(shown(made), f"?run={TWO}&differences=1")
     assert [
         plain(one) for one in re.findall(r"<dd>(.*?)</dd>", text.partition("<tbody")[2].partition("</table>")[0])[::2]
-    ] == ["no", "yes △ improved"]
+    ] == ["no", "yes △ unlike the first column"]
 
 
 def button(text, title, row, liked="up"):

@@ -121,7 +121,8 @@ def _show_cases(run_store: "Store", run: "Run", case: str | None, limit: int, *,
     elif count == 0 and chosen is not None:
         raise ConfigError(f"{run.id} has no case {chosen!r} that did not pass; {_all_cases(run)}")
     elif count == 0:
-        print_line(f"No case of {run.id} failed.")
+        has_cases = any(True for _ in run.results)
+        print_line(f"No case of {run.id} failed." if has_cases else f"{run.id} has no case.")
 
 
 def _show_overview(run: "Run", *, with_cases: bool) -> None:

@@ -112,7 +112,9 @@ def _shown_row(
             column=column,
             kept=one,
             verdicts=several,
-            against="" if kept[0] is None else _against(verdicts[0], several),
+            against=""
+            if kept[0] is None
+            else _against(verdicts[0], several, in_time=column.run.id != columns[0].run.id),
             scores=_scores(column.run, one.result, None if one is base or base is None else base.result),
             cost=_cost(one.result, prices),
             change=_change(base, one),
@@ -123,13 +125,16 @@ def _shown_row(
     return ShownRow(cells=cells)
 
 
-def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
+def _against(first: Sequence[Verdict], several: Sequence[Verdict], *, in_time: bool) -> str:
     """Describe how the verdicts of a case differ from those of the first column: a sign and a word, not tested.
 
-    A case with an error or without a score did not regress, as in a comparison: it only differs.
+    A case with an error or without a score did not regress, as in a comparison: it only differs. Targets of one run stand
+    side by side: nothing improved or regressed, unless `in_time`.
 
-    >>> _against(["pass"], ["fail"]), _against(["pass"], ["error"]), _against(["pass"], ["pass", "pass"])
-    ('▽ regressed', '≠ differs', '')
+    >>> [_against(["pass"], now, in_time=True) for now in (["fail"], ["error"], ["pass", "pass"])]
+    ['▽ regressed', '≠ differs', '']
+    >>> [_against(["pass"], now, in_time=False) for now in (["fail"], ["pass", "fail"])]
+    ['▽ the first passes', '▽ passes less often']
     """
     if verdict_shares(first) == verdict_shares(several):
         return ""
@@ -138,7 +143,13 @@ def _against(first: Sequence[Verdict], several: Sequence[Verdict]) -> str:
     if before is None or now is None or before == now:
         return "≠ differs"
     way: CaseOutcome = "better" if now > before else "worse"
-    return f"{CASE_SIGNS[way]} {CASE_WORDS[way]}"
+    if in_time:
+        words = CASE_WORDS[way]
+    elif {before, now} == {0.0, 1.0}:
+        words = f"the first {'passes' if before else 'fails'}"
+    else:
+        words = f"passes {'more' if now > before else 'less'} often"
+    return f"{CASE_SIGNS[way]} {words}"
 
 
 def _scores(run: Run, result: Result, base: Result | None) -> list[GridScore]:
