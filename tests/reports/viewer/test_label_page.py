@@ -333,9 +333,9 @@ def test_at_the_end_the_page_names_the_commands_that_use_the_labels(ann):
     chosen = ann.looks(f"/label/queue?what=run%3A{RUN}&verdict=fail&tag=odd")
     while heading(chosen).startswith("Output"):
         chosen = ann.says(chosen, "up")
-    for page, flag in ((recorded, ""), (chosen, " --all-labels")):
-        assert heading(page).startswith("All ")
-        assert re.findall(r"<dt><code>(.*?)</code></dt>", page) == [
+    for shown_page, flag in ((recorded, ""), (chosen, " --all-labels")):
+        assert heading(shown_page).startswith("All ")
+        assert re.findall(r"<dt><code>(.*?)</code></dt>", shown_page) == [
             f"evalmark audit {RUN}{flag}",
             f"evalmark calibrate {RUN}",
         ]

@@ -104,7 +104,7 @@ def test_a_suite_of_one_run_says_nothing_of_control_limits(store):
 def test_a_suite_is_found_by_its_name_too(pages):
     text = page(pages, "/trends?suite=squares")
     assert "belongs to the suite" not in words(text)
-    assert 'value="faq.yaml" selected' in text
+    assert 'value="squares (faq.yaml)" selected' in text
 
 
 def test_of_all_suites_each_run_has_its_rate_in_the_one_column_and_its_suite_by_name_in_the_chart(store):
@@ -116,6 +116,20 @@ def test_of_all_suites_each_run_has_its_rate_in_the_one_column_and_its_suite_by_
     assert ">large</text>" in text, "not its file"
 
 
+@pytest.mark.parametrize(
+    ("other", "runs"),
+    [
+        pytest.param({"name": "orders"}, 1, id="another suite, whose file has the same path in another folder"),
+        pytest.param({"suite": "evals/faq.yaml"}, 2, id="the same suite, run in the folder above"),
+    ],
+)
+def test_the_runs_of_a_suite_are_those_that_a_comparison_takes_for_it(store, other, runs):
+    keep(store, replace(suite_run(0), **other), [result(1)])
+    keep(store, suite_run(1), [result(2)])
+    text = page(shown(store), "/trends?suite=faq.yaml")
+    assert len(re.findall(r'<td class="num">\d', text)) == runs
+
+
 def test_a_suite_that_no_run_belongs_to_is_not_replaced_silently(pages):
     text = words(page(pages, "/trends?suite=other.yaml"))
     assert "belongs to the suite “ other.yaml ”" in text or "belongs to the suite “other.yaml”" in text
@@ -125,7 +139,7 @@ def test_a_suite_that_no_run_belongs_to_is_not_replaced_silently(pages):
 
 def test_a_measure_is_shown_large_by_its_name(pages):
     text = page(pages, "/trends?suite=faq.yaml")
-    assert 'href="/trends?suite=faq.yaml&amp;of=similarity"' in text
+    assert 'href="/trends?suite=squares+%28faq.yaml%29&amp;of=similarity"' in text
     large = page(pages, "/trends?suite=faq.yaml&of=similarity")
     assert cards(large) == {}
     assert "Mean of similarity" in large or "mean of" in words(large)
@@ -217,7 +231,7 @@ def test_a_suite_is_called_by_its_name_and_by_its_file_too_where_two_share_it(pa
     keep(store, a_run("20261101-101500-3f9a", suite="other.yaml", created="2026-11-01T10:15:00+00:00"), [result(1)])
     text = page(pages, "/trends?suite=faq.yaml")
     assert "squares over time faq.yaml" in words(text)
-    options = re.findall(r'<option value="[^"]*\.yaml"[^>]*>([^<]*)', text)
+    options = re.findall(r'<option value="[^"]*\.yaml\)"[^>]*>([^<]*)', text)
     assert sorted(options) == ["squares (faq.yaml)", "squares (other.yaml)"]
 
 
@@ -227,7 +241,7 @@ def test_without_points_there_is_no_chart():
 
 def test_the_list_of_runs_draws_the_pass_rate_of_a_suite_over_its_last_runs(pages):
     text = page(pages, "/")
-    (chip,) = re.findall(r'<a href="/trends\?suite=faq.yaml">(.*?)</a></li>', text, re.DOTALL)
+    (chip,) = re.findall(r'<a href="/trends\?suite=squares[^"]*">(.*?)</a></li>', text, re.DOTALL)
     assert len(re.search(r'class="rates" d="M([^"]*)"', chip)[1].split("L")) == len(RUNS)
     assert "over 5 runs from" in words(chip)
     assert 'class="rates"' not in page(pages, "/?text=squares")
@@ -240,7 +254,10 @@ def test_the_chip_of_a_suite_has_its_name_and_the_rate_of_the_newest_complete_ru
     store.finish(replace(stopped, status="interrupted", finished="2026-11-21T10:16:20+00:00"))
     chips = re.findall(r'<a href="/trends\?suite=([^"]*)">(.*?)</a></li>', page(shown(store), "/"), re.DOTALL)
     shown_words = {suite: words(chip).partition("squares ")[2] for suite, chip in chips}
-    assert shown_words == {"faq.yaml": "faq.yaml 66.7 %", "large.yaml": "large.yaml 100.0 %"}
+    assert shown_words == {
+        "squares+%28faq.yaml%29": "faq.yaml 66.7 %",
+        "squares+%28large.yaml%29": "large.yaml 100.0 %",
+    }
 
 
 def test_a_note_on_control_limits_leads_to_the_trends_of_the_suite_in_place_of_a_command(store):
@@ -252,4 +269,4 @@ def test_a_note_on_control_limits_leads_to_the_trends_of_the_suite_in_place_of_a
     text = page(shown(store), run_path(made.id))
     shown_note = text[text.index(note) :].partition("</p>")[0]
     assert "evalmark trend" not in shown_note
-    assert re.search(r'href="(/trends\?suite=[^"]+shop\.yaml)"', shown_note)
+    assert re.search(r'href="(/trends\?suite=[^"]+shop\.yaml%29)"', shown_note)

@@ -14,10 +14,11 @@ from evalmark.core.values.run import Run
 from evalmark.reports.text.numbers import minute
 from evalmark.reports.viewer.urls.parameters import query_string
 from evalmark.reports.viewer.urls.paths import decode_name, label_path, run_path
+from evalmark.stats.comparison.baseline_choice import suite_of
 
 from .page_context import PageContext
 from .store_view import StoreView
-from .trend_page import suite_of, suite_titles
+from .trend_page import suite_titles
 
 _LOOKED_AT = 500
 """Newest runs that are searched."""
@@ -108,7 +109,7 @@ def _of_suites(recent: Sequence[Run]) -> Iterator[Destination]:
             kind="suite",
             title=titles[suite] or "Runs without a name",
             href=f"/trends{query_string({'suite': suite})}",
-            note="over time" if suite in titles[suite] else f"over time · {one_line(suite, 60)}",
+            note="over time" if suite == titles[suite] else f"over time · {one_line(suite, 60)}",
         )
     for suite, names in metrics.items():
         for name in names:

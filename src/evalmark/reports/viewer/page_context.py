@@ -28,6 +28,7 @@ from evalmark.reports.viewer.urls.paths import (
     text_path,
 )
 from evalmark.reports.viewer.urls.search_terms import quoted
+from evalmark.stats.comparison.baseline_choice import suite_of
 
 from .grid import landing_path
 from .listed_metrics import ListedMetrics
@@ -51,6 +52,7 @@ class PageContext:
         """Default name of the annotator; empty if unknown."""
         offered = {
             "run_path": run_path,
+            "suite_of": suite_of,
             "grid_path": grid_path,
             "landing_path": landing_path,
             "case_path": case_path,

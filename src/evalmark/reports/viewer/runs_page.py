@@ -15,11 +15,11 @@ from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import Spending, priced_spending, total_spending
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.run_query import RUN_COLUMNS, RUN_GROUPS, RunQuery, parse_run_query
+from evalmark.stats.comparison.baseline_choice import suite_of
 
 from .live_updates import LiveUpdate, not_modified
 from .page_context import PageContext
 from .store_view import RunLine, StoreView
-from .trend_page import suite_of
 
 SIZE = 25
 _SUITES = 6
@@ -82,7 +82,6 @@ def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, An
         "judges_of": judges_of,
         "cost_of": cost_of,
         "seconds_of": seconds_of,
-        "suite_of": suite_of,
     }
 
 
@@ -117,8 +116,8 @@ def run_groups(runs: Sequence[Run], by: str) -> list[RunGroup]:
         return [RunGroup(name=key, runs=several) for key, several in by_key.items()]
     names = Counter(several[0].name for several in by_key.values())
     return [
-        RunGroup(name=several[0].name, file=key if names[several[0].name] > 1 else "", runs=several)
-        for key, several in by_key.items()
+        RunGroup(name=several[0].name, file=several[0].suite if names[several[0].name] > 1 else "", runs=several)
+        for several in by_key.values()
     ]
 
 

@@ -36,7 +36,7 @@ from evalmark.reports.html.trend_panels import PanelPoint, PanelRun, TrendPanel,
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.trend import false_alarm_sentence, outside_lines, run_name, start_lines
 from evalmark.reports.viewer.urls.paths import run_path
-from evalmark.stats.comparison.baseline_choice import runs_of_series
+from evalmark.stats.comparison.baseline_choice import runs_of_series, suite_of
 from evalmark.stats.comparison.metric_series import MetricSeries, metric_series, newest_runs, run_values
 
 from .background import Task
@@ -83,8 +83,8 @@ def _chosen_suite(view: StoreView, suite: str) -> _ChosenSuite:
     """Return the requested suite, by its file or name; else the one of the newest run."""
     recent = view.store.runs(_LOOKED_AT)
     suites = list(dict.fromkeys(map(suite_of, recent)))
-    if suite not in suites:  # the name of a suite stands for its newest file
-        suite = next((suite_of(run) for run in recent if run.name == suite), suite)
+    if suite not in suites:  # a name, or a file, stands for its newest suite
+        suite = next((suite_of(run) for run in recent if suite in (run.name, run.suite)), suite)
     unknown = "" if suite in (*suites, EVERY) else suite
     suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
     several = suites[:DASHES] if suite == EVERY else [suite]
@@ -153,7 +153,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "measures": measures,
         "name": name,
         "trends": trends,
-        "run_name": next((line.run.name for line in reversed(lines)), ""),
+        "newest_run": lines[-1].run if lines else None,
         "heads": [line.name for line in trends] if len(trends) > 1 and suite != EVERY else [],
         "rows": [
             (line, trend_run, _cells(points_of(trend_run, trends), suite))
@@ -296,18 +296,11 @@ def _panel_run(trend_run: TrendRun, line: RunLine) -> PanelRun:
     )
 
 
-def suite_of(run: Run) -> str:
-    """Return the series of a run: its suite file, else its name."""
-    return run.suite or run.name
-
-
 def suite_titles(runs: Sequence[Run]) -> Mapping[str, str]:
     """Return what to call each series of runs: the name of its newest run, and its file where another has this name too."""
-    names = {suite_of(run): one_line(run.name, 60) or suite_of(run) for run in reversed(runs)}
+    names = {suite_of(run): one_line(run.name, 60) or suite_of(run) for run in runs}
     several = Counter(names.values())
-    return {
-        suite: f"{name} ({suite})" if several[name] > 1 and suite != name else name for suite, name in names.items()
-    }
+    return {suite: suite if several[name] > 1 else name for suite, name in names.items()}
 
 
 def _trend_run(place: int, line: RunLine, metrics: RunMetrics | None) -> TrendRun:

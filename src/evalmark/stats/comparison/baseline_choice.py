@@ -61,6 +61,16 @@ def is_same_suite(run: Run, other: Run) -> bool:
     return run.name == other.name and PurePath(run.suite).name == PurePath(other.suite).name
 
 
+def suite_of(run: Run) -> str:
+    """Return what runs of the same suite share as one text: the names of the suite and of its file.
+
+    >>> suite_of(Run(id="a", name="library", created="2026-11-21", suite="evals/suite.yaml"))
+    'library (suite.yaml)'
+    """
+    file = PurePath(run.suite).name
+    return f"{run.name} ({file})" if run.name and file else run.name or file
+
+
 def _is_part(one: Run, run: Run) -> bool:
     return run.is_part and one.is_part and one.status == "complete" and str(one.shard) == str(run.shard)
 
