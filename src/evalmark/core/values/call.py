@@ -178,7 +178,7 @@ class Call:
         return self.reply is not None and self.reply.status == "ok" and not self.masked
 
     @property
-    def is_of_model(self) -> bool:
+    def is_model_call(self) -> bool:
         """Whether a model was called, and not a service or a command under test."""
         return is_model(self.identity)
 

@@ -13,7 +13,7 @@ from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
 from evalmark.reports.text.outputs import output_table
 from evalmark.reports.text.similarity import table_metrics
-from evalmark.reports.text.titles import group_title, metric_notes, trial_title
+from evalmark.reports.text.titles import group_title, metric_table_notes, trial_title
 from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_claims
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
@@ -91,7 +91,7 @@ def group_markdown(group: SummaryGroup, summary: Summary, gate: Gate | None) -> 
     if not group.metrics:
         return
     yield _table(group, gate)
-    if notes := metric_notes(group.metrics):
+    if notes := metric_table_notes(group.metrics):
         yield f"{markdown_text(notes)}\n\n"
     yield from markdown_list("", all_remarks(group))
     for split in group.variances:

@@ -81,7 +81,7 @@ def _reply_fields(call: Call) -> Iterator[tuple[str, Any]]:
     yield from (("tool call", {"name": tool.name, "arguments": tool.arguments}) for tool in reply.tool_calls)
     if reply.model and reply.model != call.model:
         yield "answered by", reply.model + (f", {reply.system_fingerprint}" if reply.system_fingerprint else "")
-    yield "took", _took(reply, of_model=call.is_of_model)
+    yield "took", _took(reply, of_model=call.is_model_call)
     yield from _attempts(reply)
     if reply.headers:
         yield "headers", reply.headers

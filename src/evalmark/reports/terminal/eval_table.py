@@ -59,7 +59,7 @@ def eval_screen(
             parts += _compared(against[group.dataset], printed, style.flags)
     if baseline is not None:
         parts += [Text(f"! {clean(intervals)}", style="yellow") for intervals in gate_caveats(run, baseline)]
-    if notes := titles.metric_notes(summary.metrics):
+    if notes := titles.metric_table_notes(summary.metrics):
         parts += [Text(""), Text(notes, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:

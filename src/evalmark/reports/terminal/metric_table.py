@@ -83,7 +83,7 @@ def metric_table(
     rows, gap = [_cells(metric, gate, layout) for metric in table_metrics(part)], column_gap(style)
     fits = _width(rows, gap, by_words=True) <= content_width(style)
     yield _table(rows, gap, _widest(rows, "metric", by_words=True) if fits else _FOLDED)
-    if notes := titles.metric_notes(part.metrics):
+    if notes := titles.metric_table_notes(part.metrics):
         yield Text(notes, style="dim")
 
 

@@ -110,7 +110,7 @@ def exclusion_text(group: SummaryGroup) -> str:
     return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
 
 
-def metric_notes(metrics: Iterable[MetricSummary]) -> str:
+def metric_table_notes(metrics: Iterable[MetricSummary]) -> str:
     """Explain a table of metrics: by what intervals are clustered, why some are missing, and the sign ↓; may be empty."""
     metrics = list(metrics)
     intervals = [metric.interval for metric in metrics if metric.n]

@@ -20,7 +20,7 @@ from .page_context import PageContext
 from .store_view import StoreView
 from .trend_page import suite_titles
 
-_LOOKED_AT = 500
+_SEARCHED_RUNS = 500
 """Newest runs that are searched."""
 _MOST = 8
 """Most destinations of a kind."""
@@ -64,7 +64,7 @@ def destinations(view: StoreView, at: str) -> Iterator[Destination]:
     """Yield everything that can be gone to, first what concerns the run of the page `at`."""
     yield from _of_run(view, at)
     yield from _PAGES
-    recent = view.store.runs(_LOOKED_AT)
+    recent = view.store.runs(_SEARCHED_RUNS)
     yield from _of_suites(recent)
     for run in recent:
         title = " · ".join(filter(None, (one_line(run.name, 60) or run.id, one_line(run.given_name, 40))))

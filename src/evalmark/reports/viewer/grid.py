@@ -16,7 +16,7 @@ from .store_view import StoreView
 
 MOST_RESULTS = 200_000
 """Results of all runs of a grid; more are shown run by run."""
-_LOOKED_AT = 200
+_SEARCHED_RUNS = 200
 """Newest runs searched for those of other suites of the folder."""
 
 CellResults = tuple[tuple[int, Verdict], ...]
@@ -185,7 +185,7 @@ def runs_of_folder(view: StoreView, run: Run) -> list[Run]:
     nearest: dict[str, Run] = {}
     newer = True
     # Newest first, so the last newer one and the first older one are nearest.
-    for one in islice(view.every_run(), _LOOKED_AT):
+    for one in islice(view.every_run(), _SEARCHED_RUNS):
         newer = newer and one.id != run.id
         if (
             one.suite != run.suite

@@ -38,7 +38,7 @@ from .page_context import PageContext
 
 _RUNS = 100
 """Most runs offered."""
-_LOOKED_AT = 20
+_SEARCHED_RUNS = 20
 """Newest runs that are searched for outputs to label."""
 _SAMPLES = 10
 """Most samples of a run listed, the newest."""
@@ -85,7 +85,7 @@ def choose(context: PageContext, request: Request) -> Response:
 
 def _first_with_outputs(context: PageContext, runs: Sequence[Run], by: str) -> RunChoice | None:
     """Return the newest run with outputs that this person has not labelled; else the newest with outputs."""
-    choices = [_choice(context, run, by) for run in runs[:_LOOKED_AT]]
+    choices = [_choice(context, run, by) for run in runs[:_SEARCHED_RUNS]]
     some = [choice for choice in choices if choice.outputs]
     return next((choice for choice in some if choice.labelled < choice.outputs), next(iter(some), None))
 

@@ -17,7 +17,7 @@ from .store_view import RunLine, StoreView
 
 _KEPT = 1_000
 """Cached changes of finished runs."""
-_LOOKED_AT = 2_000
+_SEARCHED_RUNS = 2_000
 """Newest runs searched for the previous one."""
 TESTED = 2_000
 """Most trials of two runs that are compared for a list; beyond, only shares are shown."""
@@ -65,7 +65,7 @@ class RunChanges:
         return self._view.figures.result(task, lambda yielding: self._all(settled, yielding))
 
     def _all(self, lines: Sequence[RunLine], yielding: YieldingReader) -> Mapping[str, RunChange]:
-        recent = list(islice(self._view.every_run(), _LOOKED_AT))
+        recent = list(islice(self._view.every_run(), _SEARCHED_RUNS))
         ids = {run.id for run in recent}
         changes = {
             line.run.id: self._change(line.run, choose_baseline(line.run, recent), yielding)

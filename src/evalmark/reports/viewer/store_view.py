@@ -28,7 +28,7 @@ _RUNS = 50
 """Runs read at a time."""
 _KEPT = 4
 """Tasks of a kind on several runs kept in memory; some megabytes each for ten thousand cases."""
-_LOOKED_AT = 500
+_SEARCHED_RUNS = 500
 """Earlier runs searched for a baseline."""
 _OPEN = 4
 """Runs whose results stay open."""
@@ -124,7 +124,7 @@ class StoreView:
     def back_from(self, run: Run) -> Iterator[Run]:
         """Iterate over a run and the runs before it, newest first."""
         yield run
-        yield from islice(self._read(run), _LOOKED_AT)
+        yield from islice(self._read(run), _SEARCHED_RUNS)
 
     def _read(self, before: Run | None) -> Iterator[Run]:
         offset = 0

@@ -48,7 +48,7 @@ MOST = 50
 """Most runs on the chart."""
 METRICS = 50
 """Most metrics with a small chart."""
-_LOOKED_AT = 2_000
+_SEARCHED_RUNS = 2_000
 """Newest runs whose suites are offered."""
 EVERY = "*"
 """Selects all suites, one line each."""
@@ -81,7 +81,7 @@ class _ChosenSuite:
 
 def _chosen_suite(view: StoreView, suite: str) -> _ChosenSuite:
     """Return the requested suite, by its file or name; else the one of the newest run."""
-    recent = view.store.runs(_LOOKED_AT)
+    recent = view.store.runs(_SEARCHED_RUNS)
     suites = list(dict.fromkeys(map(suite_of, recent)))
     if suite not in suites:  # a name, or a file, stands for its newest suite
         suite = next((suite_of(run) for run in recent if suite in (run.name, run.suite)), suite)
@@ -147,7 +147,7 @@ def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -
         "suites": chosen.suites,
         "suite_titles": chosen.titles,
         "unknown": chosen.unknown,
-        "looked_at": _LOOKED_AT,
+        "searched_runs": _SEARCHED_RUNS,
         "every": EVERY,
         "suite": suite,
         "measures": measures,
