@@ -236,7 +236,7 @@ def test_all_of_it_is_done_by_keys(opened):
     page.keyboard.press("j")
     page.keyboard.press("k")
     assert page.inner_text("tbody[aria-current] bdi") == "case-001"
-    assert page.evaluate("document.activeElement.ariaLabel") == "Show all of case-001"
+    assert page.evaluate("document.activeElement.ariaLabel") == "Show whole case case-001"
     page.keyboard.press("o")
     assert page.is_visible("tbody[aria-current] dl")
     page.keyboard.press("u")

@@ -5,7 +5,7 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.gate_marks import gate_marks, trials_decided
+from evalmark.reports.text.gate_marks import gate_marks, group_misses, trials_decided
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
 
@@ -94,6 +94,16 @@ GOOD, BAD = (True, 0.9), (False, 0.9)
 )
 def test_a_metric_is_marked_where_it_made_the_gate_fail(gate, targets, marked):
     assert causes(gate, **targets) == marked
+
+
+def test_a_group_that_is_folded_names_the_metrics_whose_mean_made_the_gate_fail():
+    gate = Gate(min_pass_rate=0.9, thresholds={"tone": 0.95})
+    one = summarise(run(gate, kind=[(True, 1.0, True)], rude=[(False, 0.9, True), (True, 0.5, False)]))
+    marks = gate_marks(one, gate, apply_gate(one, gate))
+    assert {group.target: group_misses(group, marks) for group in one.counted} == {
+        "kind": "",
+        "rude": "mean misses the gate: tone",
+    }
 
 
 def test_trials_decide_only_if_the_gate_fails_because_of_them():

@@ -3,10 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from evalmark.core.text import one_line
 from evalmark.core.values.run import Gate
 from evalmark.stats.summary.gate import GateVerdict, trials_fail
 from evalmark.stats.summary.missed_means import mean_reaches, missed_by_target, misses_pass_rate
-from evalmark.stats.summary.summary import MetricSummary, Summary
+from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
+
+_MISSES = "mean misses the gate"
 
 
 class GateMark(NamedTuple):
@@ -25,10 +28,13 @@ class GateMark(NamedTuple):
         """Say how this metric of one group, which is of a target, made the gate fail; empty if it did not."""
         if self.is_most and metric.pass_rate.passed < metric.pass_rate.n:
             return "most failures"
+        return _MISSES if self.misses(metric, target) else ""
+
+    def misses(self, metric: MetricSummary, target: str) -> bool:
+        """Return whether the mean of this metric of one group, which is of a target, made the gate fail."""
         if target not in self.missed or self.needed is None or metric.mean is None:
-            return ""
-        is_lower = metric.direction == "lower"
-        return "" if mean_reaches(metric.mean, self.needed, lower=is_lower) else "mean misses the gate"
+            return False
+        return not mean_reaches(metric.mean, self.needed, lower=metric.direction == "lower")
 
 
 def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Mapping[str, GateMark]:
@@ -49,6 +55,16 @@ def gate_marks(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> Map
         for group in summary.counted
         for metric in group.metrics
     }
+
+
+def group_misses(group: SummaryGroup, marks: Mapping[str, GateMark]) -> str:
+    """Name the metrics of a group whose mean made the gate fail; empty if none did. The pass rate of a gate is that of all groups."""
+    names = [
+        one_line(metric.name, 40)
+        for metric in (() if group.left_out else group.metrics)
+        if (mark := marks.get(metric.name)) is not None and mark.misses(metric, group.target)
+    ]
+    return f"{_MISSES}: {', '.join(names)}" if names else ""
 
 
 def trials_decided(summary: Summary, gate: Gate | None, verdict: GateVerdict) -> bool:
