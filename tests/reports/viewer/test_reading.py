@@ -307,7 +307,9 @@ def test_a_line_of_a_long_text_has_no_markdown_and_reads_its_beginning_alone(sto
 @pytest.mark.parametrize(
     ("sort", "classes"),
     [
-        pytest.param("", {"similarity": "num gated", "correct": "num wide-only"}, id="one that can fail is shown longer"),
+        pytest.param(
+            "", {"similarity": "num gated", "correct": "num wide-only"}, id="one that can fail is shown longer"
+        ),
         pytest.param("&sort=score:correct", {"similarity": "num gated", "correct": "num"}, id="the sorted one always"),
     ],
 )
