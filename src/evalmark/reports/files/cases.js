@@ -106,6 +106,8 @@
   const sort = () => {
     if (order === state.sort) return;
     order = state.sort;
+    // The list of the worst cases would repeat the beginning of the table.
+    document.querySelector(".looking")?.toggleAttribute("hidden", order === FIRST);
     const down = order.startsWith("-");
     const at = heads.findIndex((head, index) => `${head.dataset.by}${head.dataset.by === "score" ? index : ""}` === order.replace("-", ""));
     heads.forEach((head, index) => {
