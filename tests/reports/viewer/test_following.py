@@ -122,7 +122,7 @@ def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     followed.write(1)
     comes(page, "text=1 trial so far")
     comes(page, "tr[data-id] >> text=case-001")
-    page.click("details.spread >> nth=0 >> summary")
+    page.click("details.notes >> nth=0 >> summary")
     page.focus("input[name=q]")
     page.keyboard.type("uares")
     page.wait_for_url("**q=squares*")
@@ -139,7 +139,7 @@ def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     assert page.locator(".badge.live").count() == 0
     assert page.evaluate("document.activeElement.name") == "q"
     assert page.input_value("input[name=q]") == "squares"
-    assert page.get_attribute("details.spread >> nth=0", "open") is not None
+    assert page.get_attribute("details.notes >> nth=0", "open") is not None
     count = len(watched(page))
     pass_by(page)
     assert len(watched(page)) == count, "a run at its end is left alone"
