@@ -45,6 +45,7 @@ LABELLED = 5
 PLACES = {
     "run": (f"{run_path(WORSE)}?sort=score:contains", 980, ("light", "dark")),
     "compare": (f"/compare?run={WORSE}&baseline={LIKED}&outcome=worse", 1180, ("light", "dark")),
+    "grid": (f"/grid?run={LIKED}&run={WORSE}", 940, ("light",)),
     "case": (f"{run_path(RAG)}?text={CASE}", 860, ("light",)),
     "label": (f"/label?what=run:{WORSE}&n=12", 520, ("light",)),
 }

@@ -21,6 +21,7 @@ WORDS = {
     "compare-light.png": ("worse", "contains", "pass rate", "before", "now"),
     "compare-dark.png": ("worse", "contains", "pass rate", "before", "now"),
     "case.png": ("expected", "contexts", "hallucination"),
+    "grid.png": ("passed", "regressed", "pass rate", "worse"),
     "label.png": ("Output", "comment"),
 }  # fmt: skip
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
