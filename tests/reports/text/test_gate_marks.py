@@ -89,6 +89,12 @@ GOOD, BAD = (True, 0.9), (False, 0.9)
             [("one", "contains", "most failures"), ("one", "tone", "mean misses the gate")],
             id="a mean that is missed by a metric with few failures",
         ),
+        pytest.param(
+            Gate(min_pass_rate=0.9, thresholds={"contains": 0.8}),
+            {"one": [GOOD, BAD]},
+            [("one", "contains", "mean misses the gate")],
+            id="a mean that is missed comes before most failures",
+        ),
         pytest.param(Gate(min_pass_rate=0.5), {"one": [GOOD, BAD]}, [], id="nothing where the gate passes"),
     ],
 )

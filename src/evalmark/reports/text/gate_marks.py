@@ -26,9 +26,9 @@ class GateMark(NamedTuple):
 
     def cause(self, metric: MetricSummary, target: str) -> str:
         """Say how this metric of one group, which is of a target, made the gate fail; empty if it did not."""
-        if self.is_most and metric.pass_rate.passed < metric.pass_rate.n:
-            return "most failures"
-        return _MISSES if self.misses(metric, target) else ""
+        if self.misses(metric, target):
+            return _MISSES
+        return "most failures" if self.is_most and metric.pass_rate.passed < metric.pass_rate.n else ""
 
     def misses(self, metric: MetricSummary, target: str) -> bool:
         """Return whether the mean of this metric of one group, which is of a target, made the gate fail."""
