@@ -43,10 +43,10 @@ def trends(app) -> list[str]:
 def test_each_run_is_held_against_the_one_before_it(store):
     runs(store, 10, 35, 35, 12, 14)
     assert trends(shown(store)) == [
-        "? cannot tell +5.0 points on 40 cases",
-        "▼ worse \u221257.5 points on 40 cases",
-        "= the same no difference on 40 cases",
-        "▲ better +62.5 points on 40 cases",
+        "? cannot tell +5.0 points, 40 cases",
+        "▼ worse \u221257.5 points, 40 cases",
+        "= the same no difference, 40 cases",
+        "▲ better +62.5 points, 40 cases",
         DASH,
     ]
 
@@ -59,7 +59,7 @@ def test_a_verdict_that_is_not_of_the_pass_rate_names_its_metric(store):
             for case, one in enumerate(answered(20 + number, 40))
         ]
         keep(store, a_run(f"run-{number}", metrics=metrics), polite)
-    assert trends(shown(store))[0] == "▼ worse by polite ; pass rate +2.5 points on 40 cases"
+    assert trends(shown(store))[0] == "▼ worse by polite ; pass rate +2.5 points, 40 cases"
 
 
 def test_a_trend_leads_to_the_comparison(store):
@@ -112,9 +112,9 @@ def test_of_a_run_with_several_targets_only_the_verdict_is_told(store):
 def test_once_the_run_before_is_deleted_the_next_one_is_the_run_before(store):
     runs(store, 10, 35, 35)
     app = shown(store)
-    assert trends(app)[0] == "= the same no difference on 40 cases"
+    assert trends(app)[0] == "= the same no difference, 40 cases"
     store.forget("run-1")
-    assert trends(app)[0] == "▲ better +62.5 points on 40 cases"
+    assert trends(app)[0] == "▲ better +62.5 points, 40 cases"
 
 
 def test_a_damaged_result_hides_no_list(store):
