@@ -293,6 +293,20 @@ def test_what_could_not_be_sent_is_said_as_an_alert(person, store):
     assert len(store.sessions.all_labels()) == said
 
 
+def test_what_was_entered_stays_when_another_run_is_chosen(browser, address):
+    page = Person(browser, address).goes(f"/label?what=run:{RUN}")
+    entered = {"[name=instructions]": "Is it *short*?", "[name=n]": "7", "[name=tag]": "odd", "[name=by]": "eve"}
+    for field, text in entered.items():
+        page.fill(field, text)
+    page.check("#way-filter")
+    page.select_option("[name=verdict]", "fail")
+    page.select_option("select[name=what]", f"run:{BLIND}")
+    expect(page.locator("input[name=what]")).to_have_value(f"run:{BLIND}")
+    for field, text in {**entered, "[name=verdict]": "fail"}.items():
+        expect(page.locator(field)).to_have_value(text)
+    expect(page.locator("#way-filter")).to_be_checked()
+
+
 def test_two_people_label_blindly_and_see_in_the_end_how_far_they_agree(browser, address):
     ann, bob = Person(browser, address), Person(browser, address)
     for one, name in ((ann, "ann"), (bob, "bob")):

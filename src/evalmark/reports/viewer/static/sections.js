@@ -2,6 +2,7 @@
 // Without a script the browser follows and sends them itself.
 //   data-section="name"        a section of the page, matched by name with the new page
 //   data-replace="name name"   on a form, a link or an element around links to the same page: the sections to replace
+//   data-keep                  on a form in a section: its fields keep what was entered when the section is replaced
 // A form is also sent while the user types or chooses. The form that the user types in stays as it is. The address of the page
 // changes along, so that it can be reloaded, shared and saved; Back returns to the address before the first letter.
 "use strict";
@@ -92,7 +93,15 @@ function replace(section, page) {
   const panels = (part) => [...part.querySelectorAll("details")].filter((one) => !one.closest("[data-rows]")); // rows are others now
   const open = panels(section).filter((one) => one.open).map((one) => one.className);
   for (const one of panels(fresh)) if (one.className && open.includes(one.className)) one.open = true;
+  for (const field of section.querySelectorAll("[data-keep] [name]:not([type=hidden], :disabled)")) keep(field, fresh);
   section.replaceWith(document.adoptNode(fresh));
+}
+
+// Set a field of a new section to the value of the earlier field, if it can have that value.
+function keep(field, fresh) {
+  const same = [...fresh.querySelectorAll(`[name="${CSS.escape(field.name)}"]:not(:disabled)`)];
+  if (field.type === "radio") for (const one of same) one.checked ||= field.checked && one.value === field.value;
+  else if (same[0] && [...(same[0].options ?? [field])].some((one) => one.value === field.value)) same[0].value = field.value;
 }
 
 // Return a function that gives the focus back to the same element of a replaced section, or to the section.
