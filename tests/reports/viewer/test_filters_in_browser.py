@@ -75,6 +75,19 @@ def test_a_query_that_is_half_typed_keeps_the_list_and_says_what_is_missing(tab)
     expect(tab.get_by_role("alert")).to_have_count(0)
 
 
+def test_a_query_that_is_half_typed_is_called_wrong_only_once_the_reader_pauses(tab):
+    tab.clock.install(time=0)
+    tab.clock.pause_at(1_000)
+    tab.locator(BOX).fill("verdict:fa")
+    tab.clock.run_for(100)
+    tab.wait_for_url("**q=verdict%3Afa*")
+    tab.clock.run_for(500)
+    expect(tab.get_by_role("alert")).to_have_count(0)
+    expect(tab.locator("[aria-busy=true]")).to_have_count(0)
+    tab.clock.run_for(500)
+    expect(tab.get_by_role("alert")).to_have_count(1)
+
+
 def test_back_returns_to_what_was_before_the_first_letter(tab):
     tab.locator(BOX).press_sequentially("case-00", delay=5)
     expect(tab.locator(ROWS)).to_have_count(10)

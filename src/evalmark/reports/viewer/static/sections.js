@@ -8,6 +8,7 @@
 "use strict";
 
 const PAUSE = 40; // milliseconds after a letter, while the reply to an earlier one is awaited
+const HALF_TYPED = 800; // milliseconds without a letter, until a query that cannot be read is called wrong
 let timer = 0;
 let awaited = 0; // requests without a reply yet
 let latest = 0; // number of the newest request; replies of earlier ones are dropped
@@ -62,6 +63,11 @@ async function show(address, names, { link, form, isBack }) {
     if (!isBack) remember(address, names, form);
     const focus = place(document.activeElement, sections);
     const isUnread = page.querySelector("#query-problem") !== null;
+    if (isUnread && form) {
+      for (const section of sections) section.removeAttribute("aria-busy");
+      await new Promise((done) => setTimeout(done, HALF_TYPED));
+      if (number !== latest) return;
+    }
     // A query that cannot be read leaves the list as it was: it is often half typed.
     for (const section of sections) if (!isUnread || section.dataset.section === "filters") replace(section, page);
     focus?.();
