@@ -325,8 +325,8 @@ def x_axis(axis: Axis, y: float, title: str = "") -> list[Markup]:
     labelled = fitting_labels(places, axis.words)
     parts = [path("axis", (axis.start, y), (axis.end, y))]
     parts += [path("axis", (places[k], y), (places[k], y + 4)) for k in labelled]
-    parts += [text_element(places[k], y + 15, axis.words[k], anchor="middle") for k in labelled]
-    return parts + ([text_element((axis.start + axis.end) / 2, y + 31, title, anchor="middle")] if title else [])
+    parts += [text_element(places[k], y + 18, axis.words[k], anchor="middle") for k in labelled]
+    return parts + ([text_element((axis.start + axis.end) / 2, y + 34, title, anchor="middle")] if title else [])
 
 
 def y_axis(axis: Axis, left: float, right: float, title: str = "") -> list[Markup]:
