@@ -82,6 +82,7 @@ PICTURES = {
     "trend": lambda: draw_trend(
         lines(), ["2026-11-20", "2026-11-20", "2026-11-21", "2026-11-22"], "pass rate", unit="share"
     ),
+    "long-trend": lambda: draw_trend(lines(), [f"2026-11-{day}" for day in range(20, 26)], "pass rate", unit="share"),
 }
 
 

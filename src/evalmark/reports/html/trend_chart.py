@@ -37,7 +37,9 @@ Outcome = Literal["pass", "fail", "cannot tell", ""]
 """Outcome of a gate; empty if nothing was gated or it is not known yet."""
 
 WIDE, HIGH = 900, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 28, 34
+_FEW, _FEW_WIDE = 5, 420
+"""Most runs of a chart that fits on a phone, and its width."""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 14, 28, 34
 _NAMES, _STEP = 170, 15
 """Width of the line names at the right, and their distance."""
 DASHES = 6
@@ -85,24 +87,27 @@ def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, 
     if not points:
         return Markup()
     names = len(lines) > 1
+    few = len(days) <= _FEW
+    wide = _FEW_WIDE if few else WIDE
     across = Axis(
         low=-0.5,
         high=max(0.5, len(days) - 0.5),
         ticks=(0.0, 1.0),
         start=_LEFT,
-        end=WIDE - (_RIGHT + _NAMES if names else _LEFT),
+        end=wide - (_RIGHT + _NAMES if names else _LEFT),
     )
     up = _value_axis(points, unit)
     parts = [
         *y_axis(up, _LEFT, across.end, metric),
-        *_scale_at_end(across, up, inside=names),
-        *_days(days, across),
+        *([] if few else _scale_at_end(across, up, inside=names)),
+        *_days(days, across, wide),
     ]
     for number, line in enumerate(lines):
-        parts += _drawn(line, number, across, up)
+        parts += _drawn(line, number, across, up, wide)
     if names:
         parts += _names(lines, across, up)
-    return svg((WIDE, HIGH), f"{metric[:1].upper()}{metric[1:]} over runs", _description(lines, unit), parts, "wide")
+    title = f"{metric[:1].upper()}{metric[1:]} over runs"
+    return svg((wide, HIGH), title, _description(lines, unit), parts, "few" if few else "wide")
 
 
 def _value_axis(points: Sequence[TrendPoint], unit: Unit) -> Axis:
@@ -124,7 +129,7 @@ def _description(lines: Sequence[TrendLine], unit: Unit) -> str:
     return sentences(*(of(line) for line in lines if line.points))
 
 
-def _days(days: Sequence[str], across: Axis) -> list[Markup]:
+def _days(days: Sequence[str], across: Axis, wide: float) -> list[Markup]:
     """Draw the axis of runs; each day is labelled once if there is room."""
     first = [number for number, day in enumerate(days) if day and (number == 0 or days[number - 1] != day)]
     places = [across.at(number) for number in first]
@@ -134,7 +139,7 @@ def _days(days: Sequence[str], across: Axis) -> list[Markup]:
         label = days[first[k]]
         half = text_width(label) / 2
         parts.append(path("axis", (places[k], y), (places[k], y + 4)))
-        parts.append(text_element(min(WIDE - half, max(half, places[k])), y + 17, label, anchor="middle"))
+        parts.append(text_element(min(wide - half, max(half, places[k])), y + 17, label, anchor="middle"))
     return parts
 
 
@@ -145,7 +150,7 @@ def _scale_at_end(across: Axis, up: Axis, *, inside: bool) -> list[Markup]:
     return [text_element(x, up.at(tick) + below, text, "at-end", anchor) for tick, text in labelled]
 
 
-def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]:
+def _drawn(line: TrendLine, number: int, across: Axis, up: Axis, wide: float) -> list[Markup]:
     kind = f"line-{number % DASHES}"
     at = [(across.at(point.place), up.at(point.value)) for point in line.points]
     parts = list(_limits(line, across, up))
@@ -155,7 +160,7 @@ def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]
         parts += [path(f"whisker {kind}", (x, ends[0]), (x, ends[1]))] if len(ends) == 2 else []
     for point, (x, y) in zip(line.points, at, strict=True):
         parts.append(_mark(point, kind, x, y))
-        parts += _outside(point, x, y)
+        parts += _outside(point, x, y, wide)
     return parts
 
 
@@ -178,14 +183,14 @@ def _limits(line: TrendLine, across: Axis, up: Axis) -> Iterator[Markup]:
             yield path("cut", *steps)
 
 
-def _outside(point: TrendPoint, x: float, y: float) -> Iterator[Markup]:
+def _outside(point: TrendPoint, x: float, y: float, wide: float) -> Iterator[Markup]:
     """Mark a value that is outside of its control limits."""
     if not point.change:
         return
     yield shape("circle", "ring", "", cx=x, cy=y, r=9.0)
     half = text_width(point.change) / 2
     is_under = point.is_under and y < HIGH - _BOTTOM - 28
-    at = min(WIDE - half, max(half, x))
+    at = min(wide - half, max(half, x))
     yield text_element(at, y + (24 if is_under else -14), point.change, "over", "middle")
 
 
