@@ -57,6 +57,21 @@ def test_a_label_of_a_run_that_was_deleted_is_refused_without_the_path_of_the_st
     assert str(store.path) not in answer.text
 
 
+def test_an_output_that_is_an_error_has_no_thumbs_and_an_earlier_label_of_it_is_withdrawn(own, store):
+    error, page = {"run": RUN, "number": "10", "by": "ann"}, f"/runs/{RUN}/results/10"
+    addresses = (page, f"/runs/{RUN}/rows/10", f"/runs/{RUN}?verdict=error", f"/grid?run={RUN}&q=verdict:error")
+    texts = [from_browser(own, address).text for address in addresses]
+    assert [address for address, text in zip(addresses, texts, strict=True) if 'class="thumb up"' in text] == []
+    assert all("it took too long" in text for text in texts)
+    labelled = sent(own, {**error, "liked": "down"}, x_evalmark_part="1").text
+    assert BAD in labelled
+    assert BAD in from_browser(own, page).text
+    assert BAD in from_browser(own, f"/runs/{RUN}?verdict=error").text
+    assert re.search(r'<details class="label-more" open>.*?name="withdraw"', labelled, re.DOTALL)
+    sent(own, {**error, "withdraw": "1"})
+    assert BAD not in from_browser(own, page).text
+
+
 def test_a_score_and_a_comment_stand_beside_the_thumb_that_was_given_before(own, store):
     for said in ({"liked": "down"}, {"score": "0.25", "comment": "Too <b>short</b>."}):
         assert sent(own, {**FIRST, **said, "by": "ann"}).status == 303

@@ -19,7 +19,7 @@ from .test_browser import attacked
 pytestmark = pytest.mark.slow
 
 RUN, OTHER, HOSTILE = "20261121-101500-3f9a", "20261121-111500-aaaa", "20261121-121500-bbbb"
-BLIND = "20261121-131500-cccc"
+BLIND, BROKEN = "20261121-131500-cccc", "20261121-141500-dddd"
 QUEUE = f"/label/queue?what=run:{BLIND}&n=4"
 expect = playwright.expect
 
@@ -37,6 +37,8 @@ def address(store) -> Iterator[str]:
     keep(store, a_run(BLIND), [result(number) for number in range(9)])
     two = [result(number, target) for number in range(6) for target in ("old", "new")]
     keep(store, a_run(OTHER, target="old, new"), two)
+    broken = [result(9, "old"), replace(result(9, "new"), output=result(8).output)]
+    keep(store, a_run(BROKEN, target="old, new"), broken)
     hostile = [attacked("\n".join(PAYLOADS[number::8]), 2 * number) for number in range(8)]
     keep(store, a_run(HOSTILE), hostile)
     said = [
@@ -144,8 +146,8 @@ def test_the_cursor_stays_on_the_page_and_in_sight(person):
     expect(page.locator("[data-rows] > [aria-current=true]")).to_be_in_viewport()
     person.types("j")
     expect(page.locator("#announcement")).to_have_text("This is the last row of the page.")
-    person.types("u")  # on the row that the cursor stayed on, an error: it may be labelled too
-    expect(row(page, "case-029").locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
+    person.types("ku")  # the row that the cursor stayed on is an error, so the one before it is labelled
+    expect(row(page, "case-028").locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_cursor_follows_the_focus(person):
@@ -189,6 +191,15 @@ def test_in_a_matrix_one_goes_to_an_answer_before_it_is_labelled(person, store):
     expect(second.locator(".thumb.up")).to_have_attribute("aria-pressed", "true")
     about = result_subject(OTHER, result(0, "new")).about
     assert [label.liked for label in store.sessions.labels([about])] == [True]
+
+
+def test_an_answer_that_is_an_error_is_not_labelled_and_neither_is_the_one_beside_it(person):
+    page = person.goes(run_path(BROKEN))
+    person.types("jlu")
+    expect(page.locator("#announcement")).to_contain_text("This answer has nothing for this key")
+    assert not page.locator(".thumb[aria-pressed=true]").count()
+    person.types("lu")
+    expect(page.locator(".thumb[aria-pressed=true]")).to_have_count(1)
 
 
 def test_the_help_opens_by_a_key_and_gives_the_focus_back(person):

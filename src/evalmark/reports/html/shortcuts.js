@@ -145,6 +145,7 @@ function act(key, hasRows) {
     const all = [...current.querySelectorAll(wanted)];
     const first = here && all.includes(here) ? here : all.find((one) => one.closest("[data-first]"));
     if (first) return use(first);
+    if (all.length && document.activeElement.matches("a.cell")) return say("This answer has nothing for this key: open it.");
     if (all.length > 1) return say("This row has several answers: go to one with l, then press the key again.");
     if (all.length) return use(all[0]);
   }

@@ -56,6 +56,8 @@ class LabelSubject:
     """As in `Label`."""
     title: str
     """Its name in messages."""
+    is_error: bool = False
+    """Whether it is the output of a run and is an error, so that there is nothing to call good or bad."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +186,8 @@ def result_subject(run: str, result: Result, metric: str | None = None) -> Label
         about, title = about_output(run, trial.id), f"the output for {name!r} in {run}"
     else:
         about, title = about_score(run, trial.id, metric), f"{metric} of {name!r} in {run}"
-    return LabelSubject(about=about, content=content, title=title)
+    is_error = metric is None and result.output.error is not None
+    return LabelSubject(about=about, content=content, title=title, is_error=is_error)
 
 
 def save_labels(
