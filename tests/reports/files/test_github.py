@@ -182,12 +182,12 @@ def huge():
     )
 
 
-@pytest.mark.parametrize("room", [LIMIT, 20_000, 3_000, 400, 0])
-def test_a_summary_has_no_more_bytes_than_there_is_room_and_ends_with_a_whole_part(room):
-    text = summary(huge(), room=room)
-    assert len(text.encode()) <= room
+@pytest.mark.parametrize("budget", [LIMIT, 20_000, 3_000, 400, 0])
+def test_a_summary_has_no_more_bytes_than_there_is_room_and_ends_with_a_whole_part(budget):
+    text = summary(huge(), budget=budget)
+    assert len(text.encode()) <= budget
     assert text.count("<details>") == text.count("</details>")
-    assert room == LIMIT or not text or "The rest is left out" in text
+    assert budget == LIMIT or not text or "The rest is left out" in text
 
 
 def test_many_metrics_with_long_reasons_fit_the_limit():

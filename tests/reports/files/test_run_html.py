@@ -198,11 +198,11 @@ def many(cases, answer, contexts=()):
     return Run(id="r", name="many", created="", metrics=(Metric(name="m", threshold=0.2),), results=results)
 
 
-@pytest.mark.parametrize("room", [350_000, 600_000, 1_000_000])
+@pytest.mark.parametrize("budget", [350_000, 600_000, 1_000_000])
 @pytest.mark.parametrize("answer", [100, 2_000, 20_000])
-def test_a_page_takes_no_more_bytes_than_it_may_and_all_texts_are_cut_alike(room, answer):
-    text = page(many(200, answer), room=room)
-    assert len(text.encode()) <= room
+def test_a_page_takes_no_more_bytes_than_it_may_and_all_texts_are_cut_alike(budget, answer):
+    text = page(many(200, answer), budget=budget)
+    assert len(text.encode()) <= budget
     assert len(rows(text)) == 200
     shown = {
         int(n.replace(",", "")) for n in re.findall(rf"<small>([\d,]+) of {answer:,} characters</small>", text)
@@ -212,7 +212,7 @@ def test_a_page_takes_no_more_bytes_than_it_may_and_all_texts_are_cut_alike(room
         assert " cut" not in re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
     else:
         assert f"200 texts of more than {max(shown):,} characters are cut, so that this page stays below" in text
-        assert len(text.encode()) > 0.85 * room, "there was room for more"
+        assert len(text.encode()) > 0.85 * budget, "there was room for more"
 
 
 def test_a_page_of_many_cases_has_room_for_each_of_them():
@@ -224,7 +224,7 @@ def test_a_page_of_many_cases_has_room_for_each_of_them():
 
 
 def test_where_there_is_no_room_for_all_rows_the_page_says_how_many_are_there():
-    text = page(many(500, 100), room=150_000)
+    text = page(many(500, 100), budget=150_000)
     assert len(text.encode()) <= 150_000
     listed = len(rows(text))
     assert 50 < listed < 500
@@ -346,7 +346,7 @@ def test_steps_are_a_timeline_where_there_is_room_and_texts_elsewhere():
     calls = (ToolCall(name="find", arguments={"a": 1}, error="gone"),)
     result = Result(trial=Trial(case=Case(id="c")), output=Output(value="x", tool_calls=calls))
     run = replace(RUN, results=(result,))
-    wide, narrow = page(run), page(run, room=1_000)
+    wide, narrow = page(run), page(run, budget=1_000)
     step = re.search(r'<ol class="timeline".*?</ol>', wide, re.DOTALL)[0]
     assert re.search(rf'<li id="s{result.trial.id}-1" class="deep-0 tool failed">\s*<details class="step" open>', step)
     assert [
@@ -380,7 +380,7 @@ def test_a_text_that_its_cell_shows_in_full_is_not_repeated(value, shown):
 
 
 def test_without_room_a_line_that_is_in_its_cell_alone_is_cut_too():
-    text = page(many(60, 400), room=130_000)
+    text = page(many(60, 400), budget=130_000)
     assert re.search(r"60 texts of more than [\d,]+ characters are cut", text)
     assert len(text.encode()) <= 130_000
     assert len(rows(text)) == 60

@@ -287,6 +287,6 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
 
 
 def _to_github(compared: "Comparison", pairs: "Sequence[FlipExample]") -> None:
-    write_job_summary(lambda room: github.comparison_for_github(compared, pairs, room=room))
+    write_job_summary(lambda budget: github.comparison_for_github(compared, pairs, budget=budget))
     for line in github.comparison_annotations(compared, pairs):
         print_workflow_command(line)

@@ -303,6 +303,6 @@ def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> i
 
 def _report_to_github(run: "Run", summary: "Summary") -> None:
     """Write the job summary to the file that GitHub names, then print the annotations."""
-    write_job_summary(lambda room: as_github(run, summary, room=room))
+    write_job_summary(lambda budget: as_github(run, summary, budget=budget))
     for line in annotations(run, summary):
         print_workflow_command(line)

@@ -171,8 +171,8 @@ def _append(path: Path, written: Callable[[int], Iterable[str]]) -> None:
     """Append to the file; earlier content counts towards its size limit."""
     try:
         before = b"\n" if path.exists() and path.stat().st_size else b""
-        room = github.LIMIT - (path.stat().st_size + len(before) if before else 0)
-        text = "".join(written(room)).encode(errors="backslashreplace")
+        budget = github.LIMIT - (path.stat().st_size + len(before) if before else 0)
+        text = "".join(written(budget)).encode(errors="backslashreplace")
         if not text:
             print_error(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
             return

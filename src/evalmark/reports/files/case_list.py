@@ -44,18 +44,18 @@ class CaseList:
         return list(report_rows(self.summary.worst[:NAMED], self.about))
 
     @property
-    def room(self) -> int:
+    def budget(self) -> int:
         """Size limit of the page in bytes."""
         listed = min(self.summary.trials, self.options.cases)
-        return self.options.room or _BYTES * max(_CASES, listed)
+        return self.options.budget or _BYTES * max(_CASES, listed)
 
     def cut(self) -> str:
         """Compute the text limits, and describe what is cut."""
-        found = text_limits(self._rows(), self.room - self.written - self.behind)
+        found = text_limits(self._rows(), self.budget - self.written - self.behind)
         self._fitting = TextFitter(found)
         if not found.cut:
             return ""
-        why = "" if found.longest == LONGEST else f", so that this page stays below {self.room / 1e6:g} MB"
+        why = "" if found.longest == LONGEST else f", so that this page stays below {self.budget / 1e6:g} MB"
         return f"{count(found.cut, 'text')} of more than {found.longest:,} characters {_are(found)} cut{why}; {self._elsewhere()}"
 
     def fitted(self, part: TextPart) -> FittedText:
@@ -75,7 +75,7 @@ class CaseList:
         named = {row.id: row for row in self.worst}
         for row in self._rows():
             made = drawn(row)
-            if self.written + len(made.encode()) + self.behind > self.room:
+            if self.written + len(made.encode()) + self.behind > self.budget:
                 break
             named.pop(row.id, None)
             self._listed += 1

@@ -40,19 +40,19 @@ _PLACE = re.compile(r"(.+):(\d+)")
 
 
 def as_github(
-    run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS, *, room: int = LIMIT
+    run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS, *, budget: int = LIMIT
 ) -> Iterator[str]:
-    """Yield a job summary of at most `room` bytes: verdict, metrics, spending, failed cases."""
-    yield from limit_bytes(room, _parts(run, summary or summarise(run, worst=LISTED), options))
+    """Yield a job summary of at most `budget` bytes: verdict, metrics, spending, failed cases."""
+    yield from limit_bytes(budget, _parts(run, summary or summarise(run, worst=LISTED), options))
 
 
-def limit_bytes(room: int, parts: Iterable[str]) -> Iterator[str]:
-    """Yield the parts that fit in `room` bytes, then a note if some are left out."""
-    left = room - len(_CUT.encode())
+def limit_bytes(budget: int, parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts that fit in `budget` bytes, then a note if some are left out."""
+    left = budget - len(_CUT.encode())
     for part in parts:
         left -= len(part.encode(errors="backslashreplace"))
         if left < 0:
-            yield from [_CUT] if room >= len(_CUT.encode()) else []
+            yield from [_CUT] if budget >= len(_CUT.encode()) else []
             return
         yield part
 
@@ -141,10 +141,10 @@ def _property(text: str) -> str:
 
 
 def comparison_for_github(
-    comparison: Comparison, pairs: Sequence[FlipExample] = (), *, room: int = LIMIT
+    comparison: Comparison, pairs: Sequence[FlipExample] = (), *, budget: int = LIMIT
 ) -> Iterator[str]:
-    """A job summary of at most `room` bytes."""
-    yield from limit_bytes(room, comparison_in_markdown(comparison, pairs))
+    """A job summary of at most `budget` bytes."""
+    yield from limit_bytes(budget, comparison_in_markdown(comparison, pairs))
 
 
 def comparison_annotations(

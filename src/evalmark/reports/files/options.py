@@ -24,7 +24,7 @@ class ReportOptions:
     """CSV: True writes texts as they are, which is unsafe to open in a spreadsheet program."""
     cases: int = 10_000
     """HTML: most cases listed."""
-    room: int | None = None
+    budget: int | None = None
     """HTML: size limit in bytes; texts are cut to the same length and cases left out to fit. None is
     10 MB, and 2 kB for each case beyond the 5,000th."""
     comparison: "Comparison | None" = None

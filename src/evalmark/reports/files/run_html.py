@@ -45,7 +45,7 @@ _OUTCOME_WORDS = {"worse": CASE_WORDS["worse"], "better": CASE_WORDS["better"], 
 def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """Yield the page: verdict, metrics, worst cases, then every case as an expandable row.
 
-    `options.room` limits its size: longer texts are cut to the same length, with a note.
+    `options.budget` limits its size: longer texts are cut to the same length, with a note.
     """
     summary, verdict = summary_and_verdict(run, summary)
     context, style = _about(run, summary, options), timeline_style() + _file("cases.css")

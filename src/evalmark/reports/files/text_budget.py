@@ -62,12 +62,12 @@ class FittedText(NamedTuple):
     """The text drawn as Markdown or JSON, in place of the pieces."""
 
 
-def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
-    """Compute the greatest text length at which all rows fit in `room` bytes."""
+def text_limits(rows: Iterable[ReportRow], budget: int) -> TextLimits:
+    """Compute the greatest text length at which all rows fit in `budget` bytes."""
     met: Counter[bytes] = Counter()
     sizes: dict[int, list[int]] = {}
     for row in rows:
-        room -= _around(row)
+        budget -= _around(row)
         for cell in (row.answer, row.expected):
             if len(cell) > ANSWER:
                 _count(sizes, len(cell), _size(cell))
@@ -77,11 +77,11 @@ def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
                 if mark is not None:
                     met[mark] += 1
                 if mark is not None and met[mark] > 1:
-                    room -= _POINTER + _size(one_line(text.shown, _EXCERPT))
+                    budget -= _POINTER + _size(one_line(text.shown, _EXCERPT))
                 else:
                     _count(sizes, text.length, _size(text.shown))
-    longest = _longest(sizes, room)
-    spare = room - sum(size for _, size in sizes.values()) if longest == LONGEST else 0
+    longest = _longest(sizes, budget)
+    spare = budget - sum(size for _, size in sizes.values()) if longest == LONGEST else 0
     cut = sum(n for length, (n, _) in sizes.items() if length > longest)
     return TextLimits(longest, cut, frozenset(mark for mark, n in met.items() if n > 1), spare)
 
@@ -92,7 +92,7 @@ def _count(sizes: dict[int, list[int]], length: int, size: int) -> None:
     entry[1] += size
 
 
-def _longest(sizes: dict[int, list[int]], room: int) -> int:
+def _longest(sizes: dict[int, list[int]], budget: int) -> int:
     low, high = _LEAST, LONGEST
     while low < high:
         middle = (low + high + 1) // 2
@@ -100,7 +100,7 @@ def _longest(sizes: dict[int, list[int]], room: int) -> int:
             size if length <= middle else size * middle / min(length, LONGEST) + n * _SAID_CUT
             for length, (n, size) in sizes.items()
         )
-        low, high = (middle, high) if total <= room else (low, middle - 1)
+        low, high = (middle, high) if total <= budget else (low, middle - 1)
     return low
 
 

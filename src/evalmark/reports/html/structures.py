@@ -68,7 +68,7 @@ def draw_structure(value: Any, longest: int) -> DrawnStructure | None:
         return None
     drawing = _Drawing(longest)
     html = drawing.structure(parsed)
-    return DrawnStructure(html, is_cut=drawing.room < 0)
+    return DrawnStructure(html, is_cut=drawing.budget < 0)
 
 
 def _parsed(text: str) -> Any:
@@ -136,9 +136,9 @@ def _tool_call(value: Any) -> _ToolCall | None:
 
 @dataclass
 class _Drawing:
-    """Draws values until their texts have taken the room."""
+    """Draws values until their texts have used the budget."""
 
-    room: int
+    budget: int
     """Characters that may still be drawn; negative as soon as something was cut."""
 
     def structure(self, value: Any) -> Markup:
@@ -153,10 +153,10 @@ class _Drawing:
         return Markup('<div class="json">{}</div>').format(self._json(value))
 
     def _each(self, items: Sequence[Any], draw: Callable[[Any], Markup]) -> Markup:
-        """Draw items while there is room."""
-        drawn = [draw(item) for item in takewhile(lambda _: self.room > 0, items)]
+        """Draw items until the budget is used."""
+        drawn = [draw(item) for item in takewhile(lambda _: self.budget > 0, items)]
         if len(drawn) < len(items):
-            self.room = -1
+            self.budget = -1
             drawn.append(Markup("<p>…</p>"))
         return Markup("").join(drawn)
 
@@ -200,9 +200,9 @@ class _Drawing:
             return self._scalar(value)
         start, end = ("[", "]") if isinstance(value, list) else ("{", "}")
         members = list(_members(value))
-        parts = [self._member(name, member) for name, member in takewhile(lambda _: self.room > 0, members)]
+        parts = [self._member(name, member) for name, member in takewhile(lambda _: self.budget > 0, members)]
         if len(parts) < len(members):
-            self.room = -1
+            self.budget = -1
             parts.append(Markup("…"))
         line = Markup(", ").join(parts)
         if len(line.striptags()) <= _INLINE and "<div>" not in line:
@@ -228,6 +228,6 @@ class _Drawing:
         return Markup("<i>{}</i>").format(inner_text(self._cut('"' + "\\n\n".join(lines) + '"')))
 
     def _cut(self, text: str) -> str:
-        shown = text[: max(0, self.room)]
-        self.room -= len(text)
+        shown = text[: max(0, self.budget)]
+        self.budget -= len(text)
         return shown if len(shown) == len(text) else f"{shown}…"
