@@ -2,6 +2,7 @@
 
 import html
 import re
+import threading
 import time
 from dataclasses import replace
 
@@ -9,8 +10,10 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer import run_changes
 from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.stats.comparison.compare import compare
 
 from .conftest import METRICS, POLICY, a_run, from_browser, keep, shown
 from .test_pages import page, words
@@ -123,13 +126,16 @@ def test_a_damaged_result_hides_no_list(store):
     assert trends(shown(store)) == [DASH, DASH]
 
 
-def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store):
+def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store, monkeypatch):
     runs(store, 10, 35)
+    is_seen = threading.Event()
+    monkeypatch.setattr(run_changes, "compare", lambda *sides: is_seen.wait(30) and compare(*sides))
     app = viewer_app(store, POLICY, patience=0)
     text = from_browser(app, "/").text
     assert "are being computed" in text
     assert '<td class="trend"><span class="quiet none">' in text, "narrow screens leave it out"
     assert re.search(r'<div data-live="runs"[^>]* data-pending="changes">', text)
+    is_seen.set()
     end = time.monotonic() + 30
     while "data-pending" in text:
         assert time.monotonic() < end
