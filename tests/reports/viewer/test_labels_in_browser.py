@@ -274,6 +274,17 @@ def test_a_score_is_called_right_or_wrong_by_one_key(person, store):
     assert said == {"similarity": False, "correct": True}
 
 
+def test_paper_has_what_people_said_of_scores_and_no_column_where_nobody_did(person):
+    page = person.goes(f"{run_path(RUN)}/results/6")
+    page.emulate_media(media="print")
+    expect(page.get_by_text("Is it right?")).to_be_hidden()
+    person.types("w")
+    expect(page.locator("#score-1 .labelled")).to_have_text("wrong")
+    expect(page.locator("#score-1 .labelled")).to_be_visible()
+    expect(page.get_by_text("Is it right?")).to_be_visible()
+    expect(page.locator(".scores .thumbs:visible")).to_have_count(0)
+
+
 def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(person, store):
     page = person.goes(f"{run_path(RUN)}/results/15")
     remarks = page.locator(".labelling .note")
