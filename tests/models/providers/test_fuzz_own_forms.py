@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalmark.core.text import clean
 from evalmark.core.values.call import Reply
 from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
@@ -89,7 +90,8 @@ def check(provider, body, form, status=200, headers=None):
         found = error
     if isinstance(found, ModelCallError):
         (attempt,) = found.attempts
-        assert str(found).isprintable()
+        assert clean(str(found)) == str(found)  # letters for private use may stand
+        assert "\n" not in str(found)
         assert (attempt.status, attempt.error) == (status, str(found))
         return
     assert isinstance(found, Reply)
