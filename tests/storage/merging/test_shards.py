@@ -56,7 +56,7 @@ def test_the_whole_is_the_run_that_one_machine_would_have_made():
         alone,
         shard=None,
         is_part=False,
-        created="2026-11-21T10:03:00Z",  # not older than any of them
+        created="2026-11-21T10:01:00Z",
         finished="2026-11-21T10:13:00Z",
         datasets=(DatasetInfo(name="a", path="a.csv", rows=6), DatasetInfo(name="b", path="b.csv", rows=3)),
         notes=("A note of all.", "Merged from shards: run-1, run-2, run-3."),

@@ -429,7 +429,9 @@ def test_numbers_in_the_unit_of_a_metric_are_indexed_and_sorted(tmp_path, is_old
         )
     if is_older:
         db = apsw.Connection(str(path))
-        db.execute("drop index run_created; alter table run drop column created")
+        db.execute(
+            "drop index run_created; alter table run drop column created; alter table spent drop column is_service"
+        )
         db.execute("delete from scored where value not between 0 and 1; pragma user_version = 10")
         db.close()
     with open_store(path) as store:

@@ -63,7 +63,6 @@ class Request:
         return f"{short_digest(digest)}-{repeat}-{use}"
 
 
-@lru_cache(maxsize=256)
 def is_model(identity: str) -> bool:
     """Return whether an identity is that of a model, and not of an HTTP service or a command under test.
 
@@ -73,6 +72,7 @@ def is_model(identity: str) -> bool:
     return not identity.startswith(("command/", "http/service@"))
 
 
+@lru_cache(maxsize=256)
 def _key_prefix(identity: str) -> "_Hash":
     """Return the digest with which every key of a model begins (cached, since there are few models)."""
     return digest_of((canonical(KEY_VERSION), canonical(identity)))

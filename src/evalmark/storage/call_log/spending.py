@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalmark.core.values.call import Call, is_model
+from evalmark.core.values.call import Call
 from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
@@ -27,8 +27,8 @@ _NAMES = (
 """Columns of the table `spent`. Replayed calls are not stored again, so their number is unknown here."""
 _MORE = ", ".join(f"{name} = spent.{name} + excluded.{name}" for name in _NAMES if name != "cost")
 _ADD = f"""
-    insert into spent (run, model, {", ".join(_NAMES)}) values ({", ".join("?" * (2 + len(_NAMES)))})
-    on conflict (run, model) do update set {_MORE},
+    insert into spent (run, model, {", ".join(_NAMES)}, is_service) values ({", ".join("?" * (3 + len(_NAMES)))})
+    on conflict (run, model) do update set {_MORE}, is_service = excluded.is_service,
     cost = case when excluded.cost is null then spent.cost else coalesce(spent.cost, 0.0) + excluded.cost end
 """  # noqa: S608  columns, not data
 
@@ -37,33 +37,31 @@ def spent_by(call: Call) -> Spending:
     """Return what one call adds; a number that no column can hold is unknown."""
     reply = call.reply
     if reply is None:
-        return Spending(model=call.model, failed=1)
+        return Spending(model=call.model, failed=1, is_model=call.is_model_call)
     read, written, cost = reply.usage.input_tokens, reply.usage.output_tokens, finite_number(reply.cost)
     if (token_count(read), token_count(written), cost) != (read, written, reply.cost):
         usage = Usage(input_tokens=token_count(read), output_tokens=token_count(written))
         reply = replace(reply, usage=usage, cost=cost)
-    return spending_of_reply(call.model, reply)
+    return replace(spending_of_reply(call.model, reply), is_model=call.is_model_call)
 
 
 def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:
     """Add the spending of runs to their totals, in the transaction that stores the calls."""
     sums = {whose: total_spending(each) for whose, each in spent.items()}
-    db.executemany(_ADD, [(*whose, *(getattr(total, name) for name in _NAMES)) for whose, total in sums.items()])
+    rows = [
+        (*whose, *(getattr(total, name) for name in _NAMES), int(not total.is_model)) for whose, total in sums.items()
+    ]
+    db.executemany(_ADD, rows)
 
 
 def spending(db: Connection, run: int) -> tuple[Spending, ...]:
     """Return what a run has spent in all its passes, one entry for each model, without replayed calls."""
-    query = f"select model, {', '.join(_NAMES)} from spent where run = ? order by model"  # noqa: S608  columns
+    query = f"select model, is_service, {', '.join(_NAMES)} from spent where run = ? order by model"  # noqa: S608  columns
     rows: list[tuple[Any, ...]] = db.execute(query, (run,)).fetchall()
     return tuple(
-        Spending(model=from_sql(name), **dict(zip(_NAMES, sums, strict=True)), is_model=_is_model(db, name))
-        for name, *sums in rows
+        Spending(model=from_sql(model), **dict(zip(_NAMES, sums, strict=True)), is_model=not is_service)
+        for model, is_service, *sums in rows
     )
-
-
-def _is_model(db: Connection, name: str | bytes) -> bool:
-    identity = db.execute("select identity from call where model = ? limit 1", (name,)).get
-    return identity is None or is_model(str(from_sql(identity)))
 
 
 def forget(db: Connection, run: int) -> None:

@@ -268,8 +268,12 @@ def s11_scores_in_own_units(db: Connection) -> None:
         db.execute(_SCORED.format(number="raw", condition=_WITHOUT_VALUE), run)
 
 
-def s12_time_of_runs(db: Connection) -> None:
-    """Add the time at which a run started, by which runs are listed: the number of an imported run is newer."""
+def s12_time_of_runs_and_services(db: Connection) -> None:
+    """The time at which a run started, by which runs are listed, and whether its calls went to a service, not a model.
+
+    The number of an imported run is newer than its time.
+    """
+    db.execute("alter table spent add column is_service integer not null default 0")  # an HTTP service or a command
     db.execute("alter table run add column created text not null default ''")  # in UTC, to sort; empty if unknown
     rows: list[Any] = db.execute("select number, header from run").fetchall()
     for number, header in rows:
@@ -292,7 +296,7 @@ STEPS: tuple[Step, ...] = (
     s9_run_summaries,
     s10_stop_requests,
     s11_scores_in_own_units,
-    s12_time_of_runs,
+    s12_time_of_runs_and_services,
 )
 
 

@@ -31,7 +31,7 @@ def merged_header(shards: Sequence[Run], run_id: str) -> Run:
     return replace(
         first,
         id=run_id,
-        created=max(run.created for run in ordered),  # newer than its shards, so that `last` means it
+        created=min(run.created for run in ordered),
         finished=max((run.finished for run in ordered if run.finished is not None), default=None),
         status=broken if lost else "complete",
         datasets=tuple(_in_all(infos, known=not lost) for infos in zip(*(r.datasets for r in ordered), strict=True)),

@@ -45,12 +45,18 @@ PackedRun = tuple[str, list[tuple[Any, ...]]]
 """A run as plain data, to be sent to another process."""
 
 
-def insert_run(db: Connection, run: Run, status: str, holder: str | None = None) -> int | None:
-    """Write the header of a new run, and return its row number; None if there is a run with its id."""
+def insert_run(
+    db: Connection, run: Run, status: str, *, holder: str | None = None, listed: str | None = None
+) -> int | None:
+    """Write the header of a new run, and return its row number; None if there is a run with its id.
+
+    `listed` is the time by which it is listed if not by its start.
+    """
+    time = sortable_time(run.created if listed is None else listed)
     number: int | None = db.execute(
         "insert into run (id, plan, suite, status, pass, holder, created, header) values (?, ?, ?, ?, 1, ?, ?, ?) "
         "on conflict (id) do nothing returning number",
-        (run.id, sql_text(run.plan), sql_text(run.suite), status, holder, sortable_time(run.created), encode_run(run)),
+        (run.id, sql_text(run.plan), sql_text(run.suite), status, holder, time, encode_run(run)),
     ).get
     return number
 

@@ -13,6 +13,7 @@ from evalmark.core.values.score import Result, VerdictListener
 from evalmark.storage.call_log.transfer import CallTransfer, add_run_spending
 from evalmark.storage.database.connection import Connection, SelectRows, StoreLocation
 from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.fields import sortable_time
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.stored_results import encode_result
 from evalmark.storage.results.stored_runs import decode_run, insert_run
@@ -67,7 +68,8 @@ def merge_shards(
     """
     damaged = 0
     with transaction(db):
-        number = insert_run(db, whole, whole.status)
+        newest = max((source.run.created for source in sources), key=sortable_time)
+        number = insert_run(db, whole, whole.status, listed=newest)  # above its shards, so that `last` means it
         if number is None:
             _refuse_other(db, path, whole)
             return StoredMerge(is_new=False, labels=sum(_copy_new_labels(source, db, whole.id) for source in sources))

@@ -76,7 +76,7 @@ def start(db: Connection, path: StoreLocation, run: Run, holder: WriterProcess) 
     """
     with transaction(db):
         requests_in_flight.remove_stale_notes(db, path)
-        number = insert_run(db, run, "running", to_text(holder))
+        number = insert_run(db, run, "running", holder=to_text(holder))
         if number is None:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
         db.acquire_lock(number, 1)

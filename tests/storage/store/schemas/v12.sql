@@ -38,7 +38,7 @@ create table spent (
     run integer not null, model any not null, calls integer not null, failed integer not null,
     repeated integer not null, attempts integer not null, input_tokens integer not null,
     output_tokens integer not null, unknown_usage integer not null, cost real, unknown_cost integer not null,
-    primary key (run, model)
+    is_service integer not null default 0, primary key (run, model)
 ) strict, without rowid;
 
 insert into run values (1, '20261121-143205-aaaa', 'p', 's.yaml', 'interrupted', 1, null,
@@ -71,7 +71,7 @@ null, 2845654863);
 
 insert into sent values (1, 1, 0, '["k3"]', '{}');
 
-insert into spent values (1, 'openai/x', 1, 1, 0, 0, 9, 1, 0, 0.25, 0);
+insert into spent values (1, 'openai/x', 1, 1, 0, 0, 9, 1, 0, 0.25, 0, 0);
 
 insert into vector values
 (x'9c3982750b170d5f94fe88d181100cc61b36afa3a9def0abc44a00f26d19cde0', x'0000803f00000040');
