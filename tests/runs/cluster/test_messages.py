@@ -65,11 +65,7 @@ def test_a_message_arrives_as_it_was_sent(message, again):
     assert type(arrived) is type(message)
 
 
-KINDS = [
-    kind
-    for kind in vars(errors).values()
-    if inspect.isclass(kind) and issubclass(kind, errors.EvalmarkError)
-]
+KINDS = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, errors.EvalmarkError)]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

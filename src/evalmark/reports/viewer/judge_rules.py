@@ -13,8 +13,8 @@ from evalmark.storage.queries.filter import ResultFilter
 
 from .store_view import StoreView
 
-_MATERIAL = re.compile(r'(?:[^\n]+\n)*<data-([0-9a-f]{16,64}) name="[^\n]*>\n.*?\n</data-\1>\n*', re.DOTALL)
-"""What a judge was shown of one output, with its heading."""
+_DATA = re.compile(r'^<data-([0-9a-f]{16,64}) name="[^\n]*>\n', re.MULTILINE)
+"""The start of what a judge is shown of one output, between its heading and `</data-…>`."""
 _FORM = re.compile(r"Reply with one JSON object[^\n]*\n(?:`reason` comes first: [^.\n]*\. )?")
 
 
@@ -29,8 +29,25 @@ def judge_rule(request: Request) -> str:
     """
     texts = {turn.role: display_text(turn.content) for turn in request.messages[:2]}
     question = texts.get("user", "")
-    rule = _FORM.sub("", _MATERIAL.sub("", question)) if _MATERIAL.search(question) else texts.get("system", "")
+    rule = _FORM.sub("", _without_data(question)) if _DATA.search(question) else texts.get("system", "")
     return rule.strip()[:MAX_INSTRUCTIONS]
+
+
+def _without_data(question: str) -> str:
+    """Leave out what the judge is shown of one output, with the lines directly above it, which are its heading.
+
+    >>> _without_data('Polite?\\n\\nThe output:\\n<data-0123456789abcdef name="output">\\nHi\\n</data-0123456789abcdef>\\n\\nWhy?')
+    'Polite?\\n\\nWhy?'
+    """
+    kept, rest = [], f"{question}\n"
+    while (data := _DATA.search(rest)) is not None:
+        _, closed, after = rest[data.end() - 1 :].partition(f"\n</data-{data[1]}>\n")
+        if not closed:
+            break
+        before, gap, _ = rest[: data.start()].rpartition("\n\n")
+        kept.append(before + gap)
+        rest = after.lstrip("\n")
+    return "".join(kept) + rest.removesuffix("\n")
 
 
 def judge_rules(view: StoreView, run: Run) -> dict[str, str]:
