@@ -34,10 +34,10 @@ def judge_rule(request: Request) -> str:
 
 
 def _without_data(question: str) -> str:
-    """Leave out what the judge is shown of one output, with the lines directly above it, which are its heading.
+    r"""Leave out what the judge is shown of one output, with the lines directly above it, which are its heading.
 
-    >>> _without_data('Polite?\\n\\nThe output:\\n<data-0123456789abcdef name="output">\\nHi\\n</data-0123456789abcdef>\\n\\nWhy?')
-    'Polite?\\n\\nWhy?'
+    >>> _without_data('Polite?\n\nThe output:\n<data-0123456789abcdef name="output">\nHi\n</data-0123456789abcdef>\n\nWhy?')
+    'Polite?\n\nWhy?'
     """
     kept, rest = [], f"{question}\n"
     while (data := _DATA.search(rest)) is not None:
