@@ -53,7 +53,7 @@ def table(text):
 def test_several_baselines_end_with_one_table_of_quality_cost_and_latency(evalmark, three):
     done = evalmark("compare", "last", "last~1", "last~2", "-o", "all.md", "-o", "all.json")
     rows = table(done.out)
-    assert "98 % 93.0" in rows["last"]
+    assert "98.0 % 93.0" in rows["last"]
     assert rows["last"].endswith("on the frontier")
     assert rows["last~1"].endswith("dominated by last")
     assert rows["last~2"].endswith("not told apart from last")
@@ -70,7 +70,7 @@ def test_several_baselines_end_with_one_table_of_quality_cost_and_latency(evalma
     ]
     assert found["unknown"] == ["cost"]
     markdown = Path("all.md").read_text("utf-8")
-    assert re.search(r"^\| s · 20\d\d-\S+ \S+.* \| 70 % \|", markdown, re.MULTILINE), "runs have names and times"
+    assert re.search(r"^\| s · 20\d\d-\S+ \S+.* \| 70.0 % \|", markdown, re.MULTILINE), "runs have names and times"
     assert "dominated by s · 20" in markdown
     assert markdown.count("against") >= 2  # both comparisons are there
 

@@ -78,7 +78,7 @@ def inner_text(text: str) -> Markup:
 
 
 def coded(sentence: str) -> Markup:
-    """Escape a sentence of evalmark, with its code, which stands between backticks, as code.
+    """Escape a sentence that evalmark wrote, and mark what is between backticks as code.
 
     >>> print(coded("Label some with `evalmark view`, not <b>."))
     Label some with <code>evalmark view</code>, not &lt;b&gt;.

@@ -23,7 +23,7 @@ _STEP_LINES = 4
 """The same for a step."""
 _TEXTS = ("session", "project", "started", "input")
 """Left-aligned columns; others are right-aligned."""
-_ROOM, _LITTLE_ROOM = 40, 12
+_MOST_PROJECT, _LEAST_PROJECT = 40, 12
 """Greatest and least width of a project name."""
 _MOST_INPUT, _LEAST_INPUT, _NARROW_INPUT = 120, 24, 10
 """Widths of the first input: greatest, least beside a date, and least."""
@@ -36,7 +36,7 @@ def session_list_screen(sessions: Sequence[RecordedSession], style: TerminalStyl
     if not sessions:
         return render([Text("No sessions are recorded.")], style)
     projects = {one.session.project for one in sessions}
-    title = f"project {one_line(sessions[0].session.project, _ROOM)}" if len(projects) == 1 else ""
+    title = f"project {one_line(sessions[0].session.project, _MOST_PROJECT)}" if len(projects) == 1 else ""
     columns = _fitting({heading: [heading, *cells] for heading, cells in _columns(sessions).items()}, style)
     widths = {heading: _widest(cells) for heading, cells in columns.items()}
     header, *lines = [
@@ -50,7 +50,7 @@ def session_list_screen(sessions: Sequence[RecordedSession], style: TerminalStyl
 def _columns(sessions: Sequence[RecordedSession]) -> dict[str, list[str]]:
     return {
         "session": [one.session.id for one in sessions],
-        "project": [one_line(one.session.project, _ROOM) for one in sessions],
+        "project": [one_line(one.session.project, _MOST_PROJECT) for one in sessions],
         "started": [_when(one.session.started) for one in sessions],
         "input": [
             one_line(unwrap_single_input(one.first_input), _MOST_INPUT) if one.first_input is not None else ""
@@ -71,13 +71,13 @@ def _fitting(columns: dict[str, list[str]], style: TerminalStyle) -> dict[str, l
     for without, least_input in ((nothing, _LEAST_INPUT), (dateless, _NARROW_INPUT), (dateless | {"input"}, 0)):
         fitting = {heading: cells for heading, cells in columns.items() if heading not in without}
         others = sum(_widest(cells) + 2 for heading, cells in fitting.items() if heading not in ("project", "input"))
-        room = content_width(style) - others
+        available = content_width(style) - others
         least = min(least_input, _widest(columns["input"])) + 2 if least_input else 0
         longest = _widest(columns["project"]) if "project" in fitting else -2  # neither column nor gap
-        project = min(longest, max(room - least, _LITTLE_ROOM))
-        if room - least >= min(_LITTLE_ROOM, longest):
+        project = min(longest, max(available - least, _LEAST_PROJECT))
+        if available - least >= min(_LEAST_PROJECT, longest):
             break
-    cut_to = {"project": project, "input": room - project - 2}
+    cut_to = {"project": project, "input": available - project - 2}
     return {
         heading: [_cut_to(cell, cut_to[heading]) for cell in cells] if heading in cut_to else cells
         for heading, cells in fitting.items()

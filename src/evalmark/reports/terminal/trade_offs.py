@@ -15,7 +15,7 @@ _NAMED = 2
 _NARROW = 100
 """Below this width the interval stands under the quality."""
 _NARROWER = 80
-"""Below this width the standing stands under the name."""
+"""Below this width the standing is printed under the name."""
 
 
 def trade_offs_screen(trade_offs: TradeOffs, style: TerminalStyle = DEFAULT) -> str:

@@ -9,7 +9,7 @@ from evalmark.stats.comparison.trade_offs import TradeOff, TradeOffs
 from evalmark.stats.inference.differences import Difference
 
 from .comparison import signed_points
-from .numbers import GAP, duration, interval_text, mean_number, percent, range_text, share_interval, with_minus
+from .numbers import GAP, duration, interval_text, mean_number, range_text, rate, share_interval, with_minus
 
 HEADS = ("target", "quality", "interval", "cost", "latency", "standing")
 """Headings of the columns. The cost is the mean of an output, the latency the median time of one."""
@@ -44,7 +44,7 @@ def trade_off_rows(
     return [
         TradeOffRow(
             name=_name(row.name, called),
-            quality=mean_number(row.quality) if trade_offs.metric and row.quality is not None else percent(row.quality),
+            quality=mean_number(row.quality) if trade_offs.metric and row.quality is not None else rate(row.quality),
             interval=interval_text(row.interval) if trade_offs.metric else share_interval(row.interval),
             cost=GAP if row.cost.cost is None else money(row.cost.cost),
             latency=duration(row.seconds),

@@ -1,4 +1,4 @@
-"""How the case of a result went in other runs of its suite."""
+"""The results of a case in other runs of its suite."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ class LabelQueueQuery:
     """`near` or `judges` for outputs that were chosen by `metric`; else empty."""
     metric: str = ""
     instructions: str = ""
-    """For everybody who labels, in the words of whoever shared the address."""
+    """Instructions for labellers, which the address carries; empty for none."""
 
     @property
     def what(self) -> str:
