@@ -134,7 +134,7 @@ def _against(first: Sequence[Verdict], several: Sequence[Verdict], *, in_time: b
     >>> [_against(["pass"], now, in_time=True) for now in (["fail"], ["error"], ["pass", "pass"])]
     ['▽ regressed', '≠ differs', '']
     >>> [_against(["pass"], now, in_time=False) for now in (["fail"], ["pass", "fail"])]
-    ['▽ the first passes', '▽ passes less often']
+    ['▽ first passes', '▽ passes less often']
     """
     if verdict_shares(first) == verdict_shares(several):
         return ""
@@ -146,7 +146,7 @@ def _against(first: Sequence[Verdict], several: Sequence[Verdict], *, in_time: b
     if in_time:
         words = CASE_WORDS[way]
     elif {before, now} == {0.0, 1.0}:
-        words = f"the first {'passes' if before else 'fails'}"
+        words = f"first {'passes' if before else 'fails'}"
     else:
         words = f"passes {'more' if now > before else 'less'} often"
     return f"{CASE_SIGNS[way]} {words}"
